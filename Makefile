@@ -1,7 +1,7 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
 .PHONY: all setup setup-bench setup-dynamo run gate test test-unit test-integration test-full test-dynamo test-asan test-tsan test-tsan-threads \
-        test-clang test-door-tsan fuzz soak bench lint lint-full format dev-figures quality nightly install clean
+        test-clang test-door-tsan fuzz soak bench lint lint-full format dev-figures peer-files quality nightly install clean
 
 PRESET  ?= release
 VENV    := tests/.venv
@@ -79,6 +79,9 @@ bench: setup-bench all ## all measurements, with the peers that are installed; h
 
 dev-figures: setup all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh
+
+peer-files: setup all ## how configuration files of vLLM Semantic Router load, where they are: PEER=folder with index.jsonl
+	@tools/peer_files.py build/semroute $(or $(PEER),../shared/data/peer-configs)
 
 quality: setup all ## error rates of the shipped models, written to docs/quality/; not part of `make test`
 	@training/figures_all.sh $(DATA)

@@ -89,6 +89,13 @@ static int neural(const struct connection *c)
     return -1;
 }
 
+static void count_error(struct run *run, const struct connection *c)
+{
+    run->load->errors++;
+    if (run->load->failed)
+        run->load->failed(run->load->ctx, sr_bytes_of(c->answer, c->len));
+}
+
 /* Reads once; 1 after a whole answer, which is counted, 0 before, -1 when the connection is of no use any
  * more. */
 static int receive(struct run *run, struct connection *c)
@@ -106,7 +113,7 @@ static int receive(struct run *run, struct connection *c)
     if (refused)
         run->load->refused++;
     else if (memcmp(c->answer, good, sizeof good - 1) != 0)
-        run->load->errors++;
+        count_error(run, c);
     run->load->answers++;
     if (!refused && run->n_samples < SAMPLES_MAX)
         run->samples[run->n_samples++] = (double)(sr_clock_ns() - c->sent_at) / 1e3;

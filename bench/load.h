@@ -27,6 +27,9 @@ struct sr_bench_load {
     bool stubborn; /* who is refused asks again at once */
     double seconds;
     const atomic_bool *stop; /* ends earlier when another thread sets it; NULL: never */
+    /* Optional: is shown each answer that counts as an error, from its head on, on the load's thread. */
+    void (*failed)(void *ctx, struct sr_bytes answer);
+    void *ctx;
     /* Results: */
     uint64_t answers, errors; /* errors: connections lost, and answers that were not 200 or a refusal */
     uint64_t refused;         /* answers 413 and 503, counted in `answers`, without a latency */

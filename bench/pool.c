@@ -5,6 +5,7 @@
 #include "bench/pool.h"
 
 #include "base/mem.h"
+#include "bench/pool_plan.h"
 #include "bench/pool_report.h"
 #include "bench/pool_soak.h"
 
@@ -21,7 +22,8 @@ struct bench {
     size_t requests;
     unsigned speed;
     int budget; /* 0: all */
-    bool json, faults_only, no_faults, soak, pass_through;
+    bool json, faults_only, no_faults, soak, pass_through, plan;
+    struct sr_plan_settings plan_settings;
     double rate, seconds;
     struct sr_bench_site site;
     struct sr_bench_way ways[SR_BENCH_POOL_WAYS_MAX];
@@ -32,26 +34,35 @@ struct bench {
 
 static int usage(FILE *out)
 {
-    fprintf(out,
-            "semroute bench pool [--data DIR] [--workload NAME] [--policy NAME] [--cache PERCENT] "
-            "[--requests N]\n"
-            "                    [--speed N] [--faults | --no-faults] [--peer PATH | --no-peer] [--quick] "
-            "[--json]\n"
-            "  Eight mock engines behind every policy: KV hit rate, time to the first token, throughput.\n"
-            "  --data DIR        folders chat-agent-taubench, chat-rag-bills, chat-rag-opensourceguide and\n"
-            "                    benign-real-users; without it a small set of our own\n"
-            "  --workload NAME   agents, rag, paraphrases or chat alone\n"
-            "  --policy NAME     one policy alone\n"
-            "  --cache PERCENT   one budget of 25, 50 and 100 alone\n"
-            "  --requests N      of each workload, about; default 400\n"
-            "  --speed N         of the engines' clock; default 10\n"
-            "  --faults          only runs with a worker killed and one slow, and their pairs without\n"
-            "  --peer PATH       the Rust vllm-router, by default tests/.venv/bin/vllm-router\n"
-            "  --quick           a few requests, to see that everything runs\n"
-            "semroute bench pool --pass-through | --soak [--policy NAME] [--rate N] [--seconds S] [--json]\n"
-            "  Requests on a schedule (10000 or 1000 a second for 600 s) to plain workers; in a soak they "
-            "join, leave\n"
-            "  and fail meanwhile, and an answer that is not 200 is an error (exit code 1).\n");
+    fprintf(
+        out,
+        "semroute bench pool [--data DIR] [--workload NAME] [--policy NAME] [--cache PERCENT] "
+        "[--requests N]\n"
+        "                    [--speed N] [--faults | --no-faults] [--peer PATH | --no-peer] [--quick] "
+        "[--json]\n"
+        "  Eight mock engines behind every policy: KV hit rate, time to the first token, throughput.\n"
+        "  --data DIR        folders chat-agent-taubench, chat-rag-bills, chat-rag-opensourceguide and\n"
+        "                    benign-real-users; without it a small set of our own\n"
+        "  --workload NAME   agents, rag, paraphrases or chat alone\n"
+        "  --policy NAME     one policy alone\n"
+        "  --cache PERCENT   one budget of 25, 50 and 100 alone\n"
+        "  --requests N      of each workload, about; default 400\n"
+        "  --speed N         of the engines' clock; default 10\n"
+        "  --faults          only runs with a worker killed and one slow, and their pairs without\n"
+        "  --peer PATH       the Rust vllm-router, by default tests/.venv/bin/vllm-router\n"
+        "  --quick           a few requests, to see that everything runs\n"
+        "semroute bench pool --pass-through | --soak [--policy NAME] [--rate N] [--seconds S] [--json]\n"
+        "  Requests on a schedule (10000 or 1000 a second for 600 s) to plain workers; in a soak they "
+        "join, leave\n"
+        "  and fail meanwhile, and an answer that is not 200 is an error (exit code 1).\n"
+        "semroute bench pool --plan [--data DIR] [--rate N] [--blocks N] [--longest TOKENS] [--split TOKENS] "
+        "[--json]\n"
+        "  GPUs that one pool of engines needs, and a pool of short and one of long requests: arithmetic "
+        "over "
+        "the\n"
+        "  lengths of texts and of published traces (docs/sizing.md); 1000 requests a second, 32768 blocks "
+        "of 16\n"
+        "  tokens, requests of up to 65536 tokens, and the split that saves most.\n");
     return out == stdout ? 0 : 2;
 }
 
@@ -139,9 +150,20 @@ static bool option(int argc, char **argv, int *i, const char *name, const char *
     return true;
 }
 
+/* False: a number that makes no sense. */
+static bool read_plan(struct bench *b, double blocks, double longest, double split)
+{
+    b->plan_settings = (struct sr_plan_settings){.rate = b->rate,
+                                                 .kv_tokens = (uint64_t)blocks * SR_PLAN_BLOCK_TOKENS,
+                                                 .longest = (uint64_t)longest,
+                                                 .split = (uint64_t)split};
+    return blocks >= 64 && blocks <= 1e9 && longest >= 2 && longest <= 1e9 && split >= 0 && split < longest;
+}
+
 static bool read_options(struct bench *b, int argc, char **argv)
 {
     const char *requests = "400", *speed = "10", *budget = "0", *rate = NULL, *seconds = "600";
+    const char *blocks = "32768", *longest = "65536", *split = "0";
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             b->json = true;
@@ -155,6 +177,8 @@ static bool read_options(struct bench *b, int argc, char **argv)
             b->peer = NULL;
         else if (strcmp(argv[i], "--soak") == 0)
             b->soak = true;
+        else if (strcmp(argv[i], "--plan") == 0)
+            b->plan = true;
         else if (strcmp(argv[i], "--pass-through") == 0)
             b->pass_through = true;
         else if (!option(argc, argv, &i, "--data", &b->data) &&
@@ -162,6 +186,9 @@ static bool read_options(struct bench *b, int argc, char **argv)
                  !option(argc, argv, &i, "--workload", &b->workload) &&
                  !option(argc, argv, &i, "--peer", &b->peer) && !option(argc, argv, &i, "--cache", &budget) &&
                  !option(argc, argv, &i, "--rate", &rate) && !option(argc, argv, &i, "--seconds", &seconds) &&
+                 !option(argc, argv, &i, "--blocks", &blocks) &&
+                 !option(argc, argv, &i, "--longest", &longest) &&
+                 !option(argc, argv, &i, "--split", &split) &&
                  !option(argc, argv, &i, "--requests", &requests) &&
                  !option(argc, argv, &i, "--speed", &speed))
             return false;
@@ -169,10 +196,10 @@ static bool read_options(struct bench *b, int argc, char **argv)
     b->budget = atoi(budget);
     b->speed = fast > 0 ? (unsigned)fast : 0;
     b->requests = count > 0 ? (size_t)count : 0;
-    b->rate = rate ? atof(rate) : b->soak ? 1000 : 10000;
+    b->rate = rate ? atof(rate) : b->soak || b->plan ? 1000 : 10000;
     b->seconds = atof(seconds);
     if (!(b->rate >= 1 && b->rate <= 1e6 && b->seconds > 0 && b->seconds <= 86400) ||
-        (b->soak && b->pass_through))
+        b->soak + b->pass_through + b->plan > 1 || !read_plan(b, atof(blocks), atof(longest), atof(split)))
         return false;
     return count > 0 && count <= 100000 && fast > 0 && fast <= 1000 && !(b->faults_only && b->no_faults) &&
            (b->budget == 0 || b->budget == 25 || b->budget == 50 || b->budget == 100);
@@ -216,6 +243,11 @@ int sr_bench_pool(int argc, char **argv)
     bool good = read_options(b, argc, argv);
     const char *peer = b->peer && access(b->peer, X_OK) == 0 ? b->peer : NULL;
     int code = good ? 3 : usage(stderr);
+    if (good && b->plan) {
+        code = sr_bench_plan(&b->plan_settings, b->data, b->json);
+        sr_mem_free(b);
+        return code;
+    }
     if (good && sr_bench_site_init(&b->site, peer) == SR_OK)
         code = b->soak || b->pass_through ? run_soak(b) : run_workloads(b, peer);
     sr_mem_free(b);

@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #define CONNECTIONS 64
-#define CONNECTIONS_SOAK                                                                                     \
-    10                /* as many retries as may always be in progress: none goes to the client for that */
-#define CHANGE_MS 500 /* between two changes of the workers */
+#define CHANGE_MS   500 /* between two changes of the workers */
+#define SHOWN_MAX   20  /* errors that are told of */
 
 /* ---- requests --------------------------------------------------------------------------------------- */
 
@@ -75,8 +74,26 @@ static void change(const struct sr_bench_site *site, const char *policy, unsigne
 struct load {
     struct sr_bench_load load;
     atomic_bool over;
+    atomic_uint changes; /* begun so far */
+    uint64_t begin, shown;
     int rc;
 };
+
+/* Tells of an answer that is an error: what was changed last, and what it says. */
+static void show_error(void *ctx, struct sr_bytes answer)
+{
+    static const char *const CHANGES[] = {"killed", "answers 500", "left", "joined"};
+    struct load *load = ctx;
+    unsigned n = atomic_load(&load->changes);
+    struct sr_bytes body = sr_bytes_of(answer.p + answer.n, 0);
+    const char *end = memmem(answer.p, answer.n, "\r\n\r\n", 4);
+    if (end)
+        body = sr_bytes_of(end + 4, answer.n - (size_t)(end + 4 - answer.p));
+    if (load->shown++ < SHOWN_MAX)
+        fprintf(stderr, "error after %.3f s, change %u (a worker %s): %.12s: %.*s\n",
+                (double)(sr_clock_ns() - load->begin) / 1e9, n, n ? CHANGES[(n - 1) % 4] : "none", answer.p,
+                (int)(body.n < 300 ? body.n : 300), body.p);
+}
 
 static void *run_load(void *ctx)
 {
@@ -96,6 +113,7 @@ static void watch(struct sr_bench_soak *soak, struct sr_bench_site *site, struct
             soak->resident_mb = sr_bench_process_resident(&site->router) / 1e6;
         if (!soak->churn || now < next)
             continue;
+        atomic_fetch_add(&load->changes, 1);
         change(site, soak->policy, soak->changes++);
         next = now + CHANGE_MS * SR_NS_PER_MS;
     }
@@ -105,14 +123,15 @@ int sr_bench_soak_run(struct sr_bench_soak *soak, struct sr_bench_site *site)
 {
     struct sr_bench_way way = {"semroute", soak->policy};
     char request[512];
-    struct load load = {.load = {.connections = soak->churn ? CONNECTIONS_SOAK : CONNECTIONS,
-                                 .rate = soak->rate,
-                                 .seconds = soak->seconds}};
+    struct load load = {.load = {.connections = CONNECTIONS, .rate = soak->rate, .seconds = soak->seconds}};
     pthread_t thread;
     int rc = sr_bench_site_start(site, &way, 0, 1);
     if (rc != SR_OK)
         return rc;
     load.load.port = site->port;
+    load.load.failed = show_error;
+    load.load.ctx = &load;
+    load.begin = sr_clock_ns();
     load.load.request = sr_bytes_of(request, (size_t)make_request(request, sizeof request));
     double cpu = sr_bench_site_cpu(site);
     if (pthread_create(&thread, NULL, run_load, &load) != 0)

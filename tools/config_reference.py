@@ -50,10 +50,20 @@ def link(reference):
     return f"[{name.replace('-', ' ')}](#{name.replace('.', '').lower()})"
 
 
+def acting(section):
+    return [(key, field) for key, field in section["properties"].items() if not is_idle(field)]
+
+
+def is_idle(field):
+    return "x-inert" in field or "x-refused" in field
+
+
 def table(section):
+    if not acting(section):
+        return "No key of it acts."
     rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
     required = section.get("required", [])
-    for key, field in section["properties"].items():
+    for key, field in acting(section):
         text, default = field["description"], field.get("default")
         note = ""
         if " (default: " in text:
@@ -61,6 +71,22 @@ def table(section):
         shown = f"`{json.dumps(default)}`" if isinstance(default, (bool, int, float)) else f"`{default}`"
         default = "required" if key in required else note or (shown if default is not None else "")
         rows.append(f"| `{key}` | {kind(field)} | {default} | {text} |")
+    return "\n".join(rows)
+
+
+def idle(schema):
+    """A row for each section and reason: what acts of it, and what does not."""
+    rows = ["| section | keys | | because |", "|---|---|---|---|"]
+    for name, section in [("configuration", schema), *schema["$defs"].items()]:
+        name = name.replace("-", " ")
+        reasons = {}
+        for key, field in section["properties"].items():
+            state = "inert" if "x-inert" in field else "refused" if "x-refused" in field else "acts"
+            reasons.setdefault((state, field["description"] if is_idle(field) else ""), []).append(key)
+        if all(state == "acts" for state, _ in reasons):
+            continue
+        for (state, because), keys in sorted(reasons.items(), key=lambda row: row[0][0]):
+            rows.append(f"| {name} | {', '.join(f'`{key}`' for key in keys)} | {state} | {because} |")
     return "\n".join(rows)
 
 
@@ -84,9 +110,16 @@ def main():
     head, rest = text.split(BEGIN)
     _, tail = rest.split(END)
     parts += ["\n### Keys that do not act\n", textwrap.fill(
-        "Every key above acts, but for the inert ones of this table: they are checked and change nothing. The refused "
-        "ones are keys, words and plugins of vLLM Semantic Router; each is an error with its reason, and with "
-        "`--lenient` a warning.", 120) + "\n", meanings()]
+        "Every key acts but for those of the next two tables. An inert key is taken with any value and changes "
+        "nothing; where a user may count on it, `check` warns. A refused key is an error with its reason, and with "
+        "`--lenient` a warning; one whose value asks for nothing (empty, `false`, a mapping with `enabled: false`; for "
+        "stores and mitigations also a mapping without `enabled: true`) is taken. The keys of sections that are not "
+        "here all act.", 120) + "\n", idle(schema),
+              "\n### Words and plugins that do not act\n", textwrap.fill(
+        "The same by name, words and plugins included: inert ones are checked, refused ones are errors. A condition "
+        "whose type is refused is neither true nor false with `--lenient`, also below a NOT: a decision that depends on "
+        "it matches where that is safe (a guard that acts, a fixed answer, rules about attacks and private data), and "
+        "else does not.", 120) + "\n", meanings()]
     path.write_text(head + BEGIN + "\n\n" + "\n".join(parts) + "\n\n" + END + tail)
     print(f"{path.relative_to(ROOT)}: {len(schema['$defs']) + 1} tables")
     return 0

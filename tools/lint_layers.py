@@ -26,8 +26,9 @@ ALLOWED["cache"] = {"base", "observe", "text", "kernel", "json"}
 ALLOWED["limit"] = {"base"}
 ALLOWED["store"] = ALLOWED["cache"] | {"cache", "limit", "net"}
 ALLOWED["pool"] = {"base", "observe", "kernel"}
+ALLOWED["select"] = ALLOWED["config"] | {"config", "pool", "kernel"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
-ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "limit", "pool"}
+ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "limit", "pool", "select"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net", "store"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
@@ -42,9 +43,10 @@ ROOMS = {
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"guard", "keyword", "neural", "topic"},
     "router": {"cache", "edit", "identity", "limit", "pick", "reply", "report", "request", "response", "route"},
+    "select": {"fit", "model", "state"},
     "serve": {"admin", "discover", "extproc", "gateway", "process", "warm"},
     "mock": {"engine"},
-    "cli": {"admin", "cache", "classify", "eval", "models"},
+    "cli": {"admin", "cache", "classify", "eval", "models", "select"},
 }
 
 # One third-party library, one seam: header pattern -> files that may include it.

@@ -56,6 +56,8 @@ extern const struct sr_usage sr_compress_usage;
 int sr_cmd_compress(int argc, char **argv);
 extern const struct sr_usage sr_eval_usage;
 int sr_cmd_eval(int argc, char **argv);
+extern const struct sr_usage sr_train_usage;
+int sr_cmd_train(int argc, char **argv);
 extern const struct sr_usage sr_bench_usage;
 int sr_cmd_bench(int argc, char **argv);
 extern const struct sr_usage sr_models_usage;

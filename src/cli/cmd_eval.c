@@ -1,6 +1,6 @@
 /*
  * semroute eval: a classifier on labelled texts, measured. Reads files and counts groups; what is measured is
- * cli/eval/classes.c's, attacks.c's and spans.c's.
+ * cli/eval/classes.c's, attacks.c's and spans.c's; of selection, cli/select's.
  */
 #include "cli/cmd.h"
 
@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "cli/classify/guards.h"
 #include "cli/eval/eval.h"
+#include "cli/select/select.h"
 #include "cli/term.h"
 #include "text/estimate.h"
 
@@ -18,6 +19,7 @@
 static struct sr_eval_options what;
 static const char *threshold, *skip, *types, *group;
 static bool json;
+static struct sr_eval_selection_options selection = {.seed = 1};
 static const struct sr_option options[] = {
     SR_TIERS_OPTIONS(what.tiers),
     {"threshold", SR_OPTION_TEXT, &threshold, "T",
@@ -25,12 +27,17 @@ static const struct sr_option options[] = {
     {"skip", SR_OPTION_TEXT, &skip, "LABELS", "leave out rows with these labels (a,b,c)"},
     {"types", SR_OPTION_TEXT, &types, "TYPES", "pii: count these types only (PERSON,GPE)"},
     {"by", SR_OPTION_TEXT, &group, "MEMBER", "report figures by this member of the rows too (kind)"},
+    {"selection", SR_OPTION_TEXT, &selection.predictor, "FILE",
+     "selection: a file of `semroute train selection`; without it the log is fitted by folds"},
+    {"vectors", SR_OPTION_TEXT, &selection.log.vectors, "FILE",
+     "selection: vectors of the log's lines, as `semroute embed --json --jsonl LOG` printed them"},
+    {"svg", SR_OPTION_TEXT, &selection.svg, "FILE", "selection: write the plot as a picture"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
 };
 const struct sr_usage sr_eval_usage = {
     .name = "eval",
-    .synopsis =
-        "--task domain|jailbreak|pii [--tier linear|neural|both|cascade] [--json] [LABEL=]FILE.jsonl...",
+    .synopsis = "--task domain|jailbreak|pii|selection [--tier linear|neural|both|cascade] [--json] "
+                "[LABEL=]FILE.jsonl...",
     .summary = "Measures a classifier on labelled texts.",
     .text =
         "Each line of a file is {\"text\": ..., \"label\": ...}, and where known `lang`; - is standard "
@@ -39,7 +46,10 @@ const struct sr_usage sr_eval_usage = {
         "are\n"
         "harmless and all others are attacks; for pii a line has `spans`, each with `start`, `end` (in\n"
         "characters) and `label`. All rates stand with 95 % intervals (Wilson), for all files and by file,\n"
-        "language, length and the tier that answered.\n",
+        "language, length and the tier that answered.\n"
+        "For selection the one file is a log of outcomes, as for `semroute train`: quality against cost, "
+        "beside\n"
+        "a coin, each model alone and the best possible choice.\n",
     SR_OPTIONS(options),
 };
 
@@ -219,6 +229,15 @@ static int print(const struct evaluation *e)
     return code;
 }
 
+static int eval_selection(const struct sr_operands *operands)
+{
+    if (operands->count > 1)
+        return sr_cmd_misuse(&sr_eval_usage, "one log at a time: --task selection LOG.jsonl");
+    selection.log.encoder = what.tiers.encoder;
+    selection.json = json;
+    return sr_eval_selection(&sr_eval_usage, &selection, operands->items[0]);
+}
+
 int sr_cmd_eval(int argc, char **argv)
 {
     struct sr_operands operands;
@@ -228,6 +247,8 @@ int sr_cmd_eval(int argc, char **argv)
         return code;
     if (operands.count == 0)
         return sr_cmd_misuse(&sr_eval_usage, "a file is missing: semroute eval --task domain FILE.jsonl");
+    if (what.tiers.task && strcmp(what.tiers.task, "selection") == 0)
+        return eval_selection(&operands);
     if (!read_threshold(&code) || !read_types(&code) || !check_group(&code))
         return code;
     what.usage = &sr_eval_usage;

@@ -19,6 +19,7 @@ const struct sr_command sr_commands[] = {
     COMMAND(embed, "[--model DIR] TEXT", "compute the embedding of a text"),
     COMMAND(compress, "[--budget N] < TEXT", "keep the most informative sentences"),
     COMMAND(eval, "--task domain FILE.jsonl", "measure a classifier on labelled texts"),
+    COMMAND(train, "selection LOG.jsonl", "fit the choice of a model to a log of outcomes"),
     COMMAND(bench, "NAME", "measure speed on this machine"),
     COMMAND(cache, "stats|purge|warm|calibrate", "look after the response cache"),
     COMMAND(models, "list|info|verify", "list, describe and verify models"),

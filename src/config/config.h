@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/ref.h"
+#include "config/algorithm.h"
 #include "config/identity.h"
 #include "config/limits.h"
 #include "text/entity/entity.h"
@@ -91,8 +92,9 @@ struct sr_config_reliability {
 /* providers.models[] */
 struct sr_config_model {
     const char *name;
-    const char *provider_model_id; /* the name that the upstream uses; equals name unless set */
-    int family;                    /* index in families, -1 = none */
+    const char *provider_model_id;      /* the name that the upstream uses; equals name unless set */
+    struct sr_name_values external_ids; /* such names by the kind of a backend */
+    int family;                         /* index in families, -1 = none */
     struct {
         const char *currency; /* "USD" */
         double prompt_per_1m, completion_per_1m, cached_input_per_1m, cache_write_per_1m;
@@ -117,16 +119,20 @@ enum sr_keyword_method {
     SR_KEYWORD_REGEX, /* keywords are raw regular expressions */
     SR_KEYWORD_BM25,
     SR_KEYWORD_NGRAM,
+    SR_KEYWORD_FUZZY, /* as a file says it: after the load these are words with fuzzy_match */
 };
+
+#define SR_FUZZY_EDITS_MAX 16
 
 struct sr_config_keyword {
     const char *name;
     enum sr_keyword_operator op;
     enum sr_keyword_method method;
     struct sr_strings keywords;
+    struct sr_config_position *places; /* of the keywords in the file; NULL = not known */
     bool case_sensitive;
     bool fuzzy_match;
-    int fuzzy_threshold;    /* edit distance, 2 */
+    int fuzzy_threshold; /* up to SR_FUZZY_EDITS_MAX: edit distance, 2; above: least similarity in percent */
     double bm25_threshold;  /* 0.1 */
     double ngram_threshold; /* 0.4 */
     int ngram_arity;        /* 3 */
@@ -208,6 +214,7 @@ struct sr_config_structure {
     enum sr_structure_feature feature;
     enum sr_structure_source source;
     const char *pattern;
+    struct sr_config_position pattern_at;
     struct sr_strings keywords;
     struct sr_strings *sequences; /* each a list of words that must follow one another */
     size_t n_sequences;
@@ -215,10 +222,16 @@ struct sr_config_structure {
     struct sr_config_predicate predicate;
 };
 
-/* decisions[].rules: a tree, children in `children`. AND and NOT have children; an OR without any matches
- * nothing and an AND without any matches (they represent signals that a lenient load left out). A leaf's
- * `type` and `name` exist. */
-enum sr_rule_op { SR_RULE_LEAF, SR_RULE_AND, SR_RULE_OR, SR_RULE_NOT };
+/* decisions[].rules: a tree, children in `children`. OR and NOT have children; an AND without any matches
+ * with confidence 0. A leaf's `type` and `name` exist. */
+enum sr_rule_op {
+    SR_RULE_LEAF,
+    SR_RULE_AND,
+    SR_RULE_OR,
+    SR_RULE_NOT,
+    SR_RULE_UNKNOWN, /* a condition that a lenient load dropped: neither true nor false. on_error says what a
+                        tree is worth that depends on it: SR_ON_ERROR_MATCH matches (it protects) */
+};
 
 enum sr_on_error { SR_ON_ERROR_NO_MATCH, SR_ON_ERROR_MATCH };
 
@@ -242,7 +255,7 @@ struct sr_config_model_ref {
     const char *reasoning_description;
 };
 
-enum sr_prompt_mode { SR_PROMPT_INSERT, SR_PROMPT_REPLACE };
+enum sr_prompt_mode { SR_PROMPT_INSERT, SR_PROMPT_REPLACE, SR_PROMPT_APPEND };
 
 /* What a guard does with a request that its decision matches. */
 enum sr_guard_action {
@@ -350,6 +363,7 @@ struct sr_config_decision {
     struct sr_config_rule rules; /* without rules: matches always, confidence 0 */
     struct sr_config_model_ref *refs;
     size_t n_refs;
+    struct sr_config_algorithm algorithm;
     struct sr_config_plugins plugins;
 };
 
@@ -358,6 +372,8 @@ enum sr_strategy { SR_STRATEGY_PRIORITY, SR_STRATEGY_CONFIDENCE };
 /* global.semroute.gateway: the limits of the gateway door. Times in milliseconds, sizes in bytes. */
 struct sr_config_gateway {
     size_t max_body_bytes;                    /* 32 MiB; over it 413 */
+    uint32_t max_body_values;                 /* 262,144 values of interest; over it 413 */
+    uint32_t max_body_strings;                /* 65,536; those after them are unread */
     size_t max_buffered_bytes;                /* 256 MiB, of all requests in progress; over it 503 */
     size_t max_header_bytes;                  /* 64 KiB; over it 431 */
     uint32_t max_connections;                 /* per process, 10,000; over it 503 */
@@ -432,11 +448,35 @@ struct sr_config_picking {
     uint64_t metrics_interval_ms;
 };
 
+/* What a request is for, by its form or as it says. */
+enum sr_workload {
+    SR_WORKLOAD_INTERACTIVE, /* what is none of the others */
+    SR_WORKLOAD_LONG_CONTEXT,
+    SR_WORKLOAD_AGENT, /* it has tools */
+    SR_WORKLOAD_BATCH, /* no client waits for its answer */
+    SR_WORKLOADS
+};
+
+/* Most pools of one model. */
+#define SR_MODEL_POOLS_MAX 16
+
+/* global.semroute.workloads: how the workload of a request is known. */
+struct sr_config_workloads {
+    const char *header;           /* that names it; "" = none */
+    const char *metadata;         /* key of the body's `metadata` that names it; "" = none */
+    uint64_t long_context_tokens; /* of the prompt */
+};
+
 /* global.semroute.pools[]: the workers of a model, and how one of them is chosen. */
 struct sr_config_pool {
-    const char *name;       /* unique; the model's name unless set */
-    const char *model_name; /* as given */
-    const char *policy;     /* of choosing; "" = the model's `lb_policy` */
+    const char *name;                       /* unique; the model's name unless set */
+    const char *model_name;                 /* as given */
+    const char *policy;                     /* of choosing; "" = the model's `lb_policy` */
+    uint64_t max_prompt_tokens, max_tokens; /* of a request, with its answer in the second; 0: no limit */
+    struct sr_strings workload_names;
+    uint32_t workloads;         /* mask over enum sr_workload; 0: all */
+    struct sr_strings backends; /* names of the model's backends that are its workers; none: all */
+    struct sr_strings backups;  /* those of them that get requests only when no other can */
     struct sr_config_picking picking;
     int model;              /* index in models */
     uint32_t max_in_flight; /* requests at one worker; 0: no limit */
@@ -583,13 +623,16 @@ struct sr_config_global {
     size_t n_policies;
     struct sr_config_pool *pools;
     size_t n_pools;
+    struct sr_config_workloads workloads;
+    const char *selection_state; /* the file of what algorithms have learned; "" = none */
 };
 
 struct sr_config {
     const char *path; /* the file; "(built-in)" for the default */
     struct sr_config_listener *listeners;
     size_t n_listeners;
-    int default_model; /* index in models, -1 = none */
+    int default_model;        /* index in models, -1 = none */
+    const char *default_lora; /* the default is this adapter of it; "" or NULL = none */
     const char *default_effort;
     struct sr_config_family *families;
     size_t n_families;
@@ -643,6 +686,16 @@ int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
 /* Reads a priority of a queue: a whole number from -1000 to 1000. */
 bool sr_config_priority(struct sr_bytes text, int *priority);
 
+/* Is the backend one of the pool's workers, by its name? Where the pool lists none, all of its model are. */
+bool sr_config_pool_has(const struct sr_config_pool *pool, const struct sr_config_backend *backend);
+
+/* Does the pool keep this backend for when no other worker can take a request? */
+bool sr_config_pool_is_backup(const struct sr_config_pool *pool, const struct sr_config_backend *backend);
+
+/* The workload with this name, in any case; -1: there is none. */
+int sr_config_find_workload(struct sr_bytes name);
+const char *sr_config_workload_name(enum sr_workload workload);
+
 /* True when the workers come from a file or DNS. */
 bool sr_config_pool_discovers(const struct sr_config_pool *pool);
 
@@ -652,6 +705,9 @@ bool sr_config_is_served(const struct sr_config *config, int model);
 /* True when a request that no signal reads goes round something that protects: a guard that is enforced, a
  * policy, a plugin that reads answers, or a decision about attacks or private data. */
 bool sr_config_protects(const struct sr_config *config);
+
+/* True when a decision chooses among its candidates by the meaning of the request. */
+bool sr_config_chooses_by_meaning(const struct sr_config *config);
 
 /* True when some requests may be answered from the cache; `by_meaning`: of those, some by meaning. */
 bool sr_config_caches(const struct sr_config *config, bool by_meaning);

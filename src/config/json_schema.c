@@ -6,6 +6,7 @@
 #include "config/json_schema.h"
 
 #include "base/json_write.h"
+#include "config/bind/meaning.h"
 #include "config/section/section.h"
 
 #include <stdio.h>
@@ -329,6 +330,39 @@ static void put_required(struct sr_json_writer *w, const struct sr_section *sect
         sr_json_array_end(w);
 }
 
+/* A value that asks for nothing, as the loader knows it (bind.c). */
+#define OFF                                                                                                  \
+    "[{\"enum\":[null,false,\"\",\"false\"]},{\"type\":\"array\",\"maxItems\":0},"                           \
+    "{\"type\":\"object\",\"maxProperties\":0},{\"type\":\"object\",\"properties\":{\"enabled\":{\"enum\":"  \
+    "[false,\"false\"]}}"
+#define OFF_IF_SAID OFF ",\"required\":[\"enabled\"]}]"
+#define OFF_UNSAID  OFF "}]"
+
+/* Keys that do not act: `x-inert` where any value is taken, `x-refused` where only one that asks for nothing
+ * is. */
+static void put_idle(struct sr_json_writer *w, const struct sr_section *section)
+{
+    for (const struct sr_inert_key *inert = section->inert; inert && inert->key; inert++) {
+        sr_json_line(w, 8);
+        sr_json_object(w, inert->key);
+        sr_json_text(w, "description", inert->because);
+        sr_json_bool(w, "x-inert", true);
+        sr_json_object_end(w);
+    }
+    for (const char *const *later = section->later; later && *later; later++) {
+        bool switched = false;
+        for (const char *const *key = section->switched; key && *key; key++)
+            switched |= strcmp(*key, *later) == 0;
+        const char *because = sr_meaning_refused(*later).text;
+        sr_json_line(w, 8);
+        sr_json_object(w, *later);
+        sr_json_text(w, "description", *because ? because + 2 : "it is not supported");
+        sr_json_bool(w, "x-refused", true);
+        sr_json_raw(w, "anyOf", sr_bytes_str(switched ? OFF_UNSAID : OFF_IF_SAID));
+        sr_json_object_end(w);
+    }
+}
+
 /* The members that a section's object has, in one that is open. */
 static void put_section(struct sr_json_writer *w, const struct sr_section *section)
 {
@@ -346,6 +380,7 @@ static void put_section(struct sr_json_writer *w, const struct sr_section *secti
         put_default(w, field);
         sr_json_object_end(w);
     }
+    put_idle(w, section);
     sr_json_object_end(w);
     put_required(w, section);
 }

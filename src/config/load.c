@@ -7,6 +7,7 @@
 #include "config/bind/bind.h"
 #include "config/bind/env.h"
 #include "config/bind/secret_file.h"
+#include "config/link/absent.h"
 #include "config/link/files.h"
 #include "config/link/identity.h"
 #include "config/link/limits.h"
@@ -20,6 +21,22 @@
 #define TREE_MAX ((size_t)512 << 20)
 #define READ_MS  10000 /* a file that has not arrived by then lies on a dead mount, or is a FIFO */
 
+/* A file of another program, or an earlier shape: what to do with it. False: it is none of these. */
+static bool is_foreign(struct sr_binder *b, const struct sr_yaml_node *root)
+{
+    const struct sr_yaml_node *models = sr_yaml_get(root, "model_list");
+    if (sr_migrate_is_flat(root))
+        sr_bind_error(b, root,
+                      "this is a flat v0.1 configuration; `semroute migrate FILE` writes it in "
+                      "today's shape");
+    else if (models)
+        sr_bind_error(b, models,
+                      "this is a configuration of LiteLLM; here each entry of `model_list` is one of "
+                      "`providers.models`: `model_name` is its `name`, `litellm_params.model` its "
+                      "`provider_model_id`, and `api_base` and `api_key` belong under `backend_refs`");
+    return models || sr_migrate_is_flat(root);
+}
+
 static void check_root(struct sr_binder *b, const struct sr_yaml_node *root)
 {
     if (!root || sr_yaml_type(root) == SR_YAML_NULL)
@@ -27,21 +44,21 @@ static void check_root(struct sr_binder *b, const struct sr_yaml_node *root)
     else if (root->kind != SR_YAML_MAP)
         sr_bind_error(b, root, "a configuration is a mapping that begins with `version: v0.3`, found %s",
                       sr_yaml_type_name(root));
-    else if (sr_migrate_is_flat(root))
-        sr_bind_error(b, root,
-                      "this is a flat v0.1 configuration; `semroute migrate FILE` writes it in "
-                      "today's shape");
 }
 
 static int build(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_load_options *options,
                  struct sr_snapshot *snapshot)
 {
     check_root(b, root);
-    if (b->problems->errors && (!root || root->kind != SR_YAML_MAP || sr_migrate_is_flat(root)))
+    if (b->problems->errors && (!root || root->kind != SR_YAML_MAP))
+        return SR_EINVAL;
+    if (is_foreign(b, root))
         return SR_EINVAL;
     sr_bind(b, b->root, root, &snapshot->config);
     if (b->rc == SR_OK)
         b->rc = sr_snapshot_index(snapshot);
+    if (b->rc == SR_OK && options->files)
+        sr_link_absent(b, root, &snapshot->config);
     if (b->rc == SR_OK)
         sr_config_link(b, root, &snapshot->config);
     if (b->rc == SR_OK)
@@ -70,12 +87,13 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
     struct sr_binder b = {.root = &sr_section_root,
                           .arena = &snapshot->arena,
                           .problems = problems,
-                          .lenient = options.lenient};
+                          .lenient = options.lenient,
+                          .draft = options.draft};
     int rc = sr_yaml_parse(&root, &tree, text, problems);
     if (rc == SR_OK)
         rc = sr_secret_files(&b, root, &tree, options.files, &snapshot->config.watched);
     if (rc == SR_OK)
-        rc = sr_env_expand(root, &tree, problems);
+        rc = sr_env_expand(root, options.draft, &tree, problems);
     if (rc == SR_OK)
         rc = build(&b, root, &options, snapshot);
     if (rc == SR_OK) {

@@ -17,6 +17,8 @@
 
 struct sr_load_options {
     bool lenient;
+    bool draft; /* variables that are not set and templates that are not filled in are warnings: for a file
+                   that another process will use. What they stand for is empty */
     bool files; /* the files that it names must be readable: for a process that will use it on this machine */
     /* Called once on the linked configuration, before the problems are sorted; also when it has mistakes, so
      * that all are reported at once. For checks that are not the configuration's own (probe/probe.h).

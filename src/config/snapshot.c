@@ -125,7 +125,7 @@ static bool names_guards(const struct sr_config_rule *rule)
     for (size_t i = 0; i < rule->n_children; i++)
         if (names_guards(&rule->children[i]))
             return true;
-    return rule->op == SR_RULE_LEAF &&
+    return (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN) &&
            (strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0);
 }
 
@@ -165,6 +165,42 @@ bool sr_config_priority(struct sr_bytes text, int *priority)
     }
     *priority = negative ? -value : value;
     return value <= 1000;
+}
+
+static bool is_listed(const struct sr_strings *names, const char *name)
+{
+    for (size_t i = 0; i < names->count && name && name[0]; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool sr_config_pool_has(const struct sr_config_pool *pool, const struct sr_config_backend *backend)
+{
+    return pool->backends.count == 0 || is_listed(&pool->backends, backend->name);
+}
+
+bool sr_config_pool_is_backup(const struct sr_config_pool *pool, const struct sr_config_backend *backend)
+{
+    return is_listed(&pool->backups, backend->name);
+}
+
+static const char *const workloads[SR_WORKLOADS] = {[SR_WORKLOAD_INTERACTIVE] = "interactive",
+                                                    [SR_WORKLOAD_LONG_CONTEXT] = "long_context",
+                                                    [SR_WORKLOAD_AGENT] = "agent",
+                                                    [SR_WORKLOAD_BATCH] = "batch"};
+
+int sr_config_find_workload(struct sr_bytes name)
+{
+    for (int i = 0; i < SR_WORKLOADS; i++)
+        if (sr_bytes_eq_nocase(name, sr_bytes_str(workloads[i])))
+            return i;
+    return -1;
+}
+
+const char *sr_config_workload_name(enum sr_workload workload)
+{
+    return workloads[workload];
 }
 
 bool sr_config_pool_discovers(const struct sr_config_pool *pool)

@@ -33,6 +33,9 @@ struct sr_decision {
     bool overridden;           /* a more confident classifier replaced an earlier winner */
     bool unsure;               /* it matches only because on_error says so of what could not be read */
     uint32_t errors;           /* mask of signal types that failed: the request is degraded */
+    /* Set by the owner before a model is chosen, where an algorithm ranks the candidates. */
+    const double *scores;  /* [candidates]: higher is better; NULL: the category's scores hold */
+    const char *algorithm; /* that made them */
 };
 
 /* `results[type]` is NULL while a type has not run. Decisions of the configuration that `without` marks do
@@ -61,13 +64,14 @@ int sr_plan_matches(const struct sr_plan *plan, const bool *without,
 /* The cheapest type of a mask (by its ops' cost). */
 enum sr_signal_type sr_plan_cheapest(uint32_t mask);
 
-/* The model that a decision chooses: its first modelRef, or by category scores (decide/select.c). */
+/* The model that a decision chooses: by its scores, else by those of the category, else its first modelRef
+ * (decide/select.c). */
 struct sr_choice {
     int model;             /* index in config->models, -1 = none */
     const char *lora_name; /* "" = none */
     bool use_reasoning;
     const char *effort;        /* "", "low", "medium", "high", ... */
-    const char *algorithm;     /* "static", "default" */
+    const char *algorithm;     /* "static", "default", or the decision's */
     const char *why_reasoning; /* the modelRef's reasoning_description; "" or NULL = none */
 };
 

@@ -78,6 +78,9 @@ static void put_rule(struct sr_json_writer *w, const char *key, const struct sr_
         sr_json_text(w, "name", sr_signals_rule_name(e->plan->signals, type, node->rule));
         sr_json_text(w, "on_error", node->on_error == SR_ON_ERROR_MATCH ? "match" : "no_match");
         put_state(w, value.state);
+    } else if (node->op == SR_RULE_UNKNOWN) {
+        sr_json_bool(w, "dropped", true);
+        sr_json_null(w, "matched");
     } else {
         sr_json_text(w, "operator", operators[node->op]);
         put_state(w, value.state);

@@ -87,7 +87,7 @@ static void put_state(struct picture *p, enum sr_rule_state state, const char *t
 static void draw_node(struct picture *p, const struct sr_explanation *e, const struct sr_rule_node *node,
                       char *prefix, bool last)
 {
-    static const char *const operators[] = {"", "all of", "any of", "not"};
+    static const char *const operators[] = {"", "all of", "any of", "not", "a dropped condition"};
     struct sr_rule_value value = sr_rule_eval(node, e->results);
     size_t n = strlen(prefix);
     begin_line(p);

@@ -50,7 +50,7 @@ int sr_rule_compile(const struct sr_config_rule *rule, const struct sr_signals *
 {
     struct sr_rule_node *node = &nodes[*used];
     uint32_t first = (*used)++;
-    *node = (struct sr_rule_node){.op = (uint8_t)rule->op};
+    *node = (struct sr_rule_node){.op = (uint8_t)rule->op, .on_error = (uint8_t)rule->on_error};
     if (rule->op == SR_RULE_NOT && rule->n_children != 1)
         return sr_err_set(err, SR_EINVAL, "decision `%s`: NOT takes exactly one condition", decision);
     int rc = rule->op == SR_RULE_LEAF ? compile_leaf(rule, signals, decision, node, err) : SR_OK;
@@ -87,6 +87,15 @@ static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, const str
         return unknown;
     float confidence = hit->confidence > 1.0f ? 1.0f : hit->confidence;
     return point(yes, confidence > 0.0f ? confidence : 1.0f);
+}
+
+/* A condition that is not understood is neither true nor false, also below a NOT. A tree whose result
+ * depends on it matches when its decision protects, and else does not: the condition takes the value for
+ * that. */
+static struct sr_rule_value eval_unknown(const struct sr_rule_node *node, const struct evaluation *e)
+{
+    bool matches = node->on_error == SR_ON_ERROR_MATCH && !e->doubts;
+    return point(matches != e->negated, 0.0f);
 }
 
 /* AND: all children, with the mean of their confidences; without children yes with 0. */
@@ -157,6 +166,8 @@ static struct sr_rule_value eval(const struct sr_rule_node *node, const struct e
         return eval_and(node, e);
     case SR_RULE_OR:
         return eval_or(node, e);
+    case SR_RULE_UNKNOWN:
+        return eval_unknown(node, e);
     default:
         return eval_not(node, e);
     }

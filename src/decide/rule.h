@@ -16,7 +16,7 @@
 struct sr_rule_node {
     uint8_t op;       /* enum sr_rule_op */
     uint8_t type;     /* leaf: enum sr_signal_type */
-    uint8_t on_error; /* leaf: enum sr_on_error */
+    uint8_t on_error; /* leaf, unknown: enum sr_on_error */
     bool has_predicate;
     uint32_t rule; /* leaf: index in the signal's rules */
     uint32_t size;

@@ -1,8 +1,9 @@
 /*
  * Selects a decision's model and its reasoning.
  *
- * A single candidate is used. Among several the one with the highest score for the category wins; a model
- * that the category does not score has 1.0, and the first candidate wins ties.
+ * A single candidate is used. Among several the one with the highest score wins, and the first of equal ones:
+ * the scores are those of the decision's algorithm, else those of the category, where a model that it does
+ * not score has 1.0.
  */
 #include "decide/plan.h"
 
@@ -43,12 +44,13 @@ static bool uses_reasoning(const struct sr_config *config, const struct sr_confi
 /* The best candidate that is not barred; NULL when all are barred. `barred` NULL: none is. */
 static const struct sr_config_model_ref *best_ref(const struct sr_config *config,
                                                   const struct sr_config_decision *chosen,
-                                                  const struct sr_config_domain *domain, const bool *barred)
+                                                  const double *scores, const struct sr_config_domain *domain,
+                                                  const bool *barred)
 {
     const struct sr_config_model_ref *best = NULL;
     double best_score = 0;
     for (size_t i = 0; i < chosen->n_refs; i++) {
-        double score = score_of(domain, config->models[chosen->refs[i].model].name);
+        double score = scores ? scores[i] : score_of(domain, config->models[chosen->refs[i].model].name);
         if ((barred && barred[chosen->refs[i].model]) || (best && score <= best_score))
             continue;
         best = &chosen->refs[i];
@@ -64,6 +66,11 @@ static const char *effort_of(const struct sr_config *config, const struct sr_con
     return config->default_effort && *config->default_effort ? config->default_effort : "medium";
 }
 
+static const char *default_lora(const struct sr_config *config)
+{
+    return config->default_lora ? config->default_lora : "";
+}
+
 void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision, sr_rule_results results,
                     struct sr_choice *out)
 {
@@ -75,14 +82,14 @@ void sr_plan_choose_other(const struct sr_plan *plan, const struct sr_decision *
                           struct sr_choice *out)
 {
     const struct sr_config *config = plan->config;
-    *out = (struct sr_choice){config->default_model, "", false, "", "default", ""};
+    *out = (struct sr_choice){config->default_model, default_lora(config), false, "", "default", ""};
     if (out->model >= 0 && barred && barred[out->model])
         out->model = -1;
     if (decision->decision < 0 || config->decisions[decision->decision].n_refs == 0)
         return;
     const struct sr_config_domain *domain = scoring_domain(config, decision);
     const struct sr_config_model_ref *ref =
-        best_ref(config, &config->decisions[decision->decision], domain, barred);
+        best_ref(config, &config->decisions[decision->decision], decision->scores, domain, barred);
     if (!ref)
         return;
     out->model = ref->model;
@@ -90,5 +97,5 @@ void sr_plan_choose_other(const struct sr_plan *plan, const struct sr_decision *
     out->use_reasoning = uses_reasoning(config, domain, ref);
     out->effort = out->use_reasoning ? effort_of(config, ref) : "";
     out->why_reasoning = out->use_reasoning ? ref->reasoning_description : "";
-    out->algorithm = "static";
+    out->algorithm = decision->scores ? decision->algorithm : "static";
 }

@@ -40,6 +40,8 @@ enum sr_at {
     SR_AT_KWARGS_ITEM,
     SR_AT_MAX_TOKENS,
     SR_AT_MAX_COMPLETION_TOKENS,
+    SR_AT_MAX_OUTPUT_TOKENS, /* another name of that limit, of which only the size counts */
+    SR_AT_SERVICE_TIER,
     SR_AT_N,
     SR_AT_MEMBER,      /* a member of which only the class counts */
     SR_AT_TYPE,        /* the kind of a part or an item: a tool's result, a document, ... */
@@ -69,6 +71,9 @@ enum sr_answer_at {
     SR_ANSWER_REASONING,
     SR_ANSWER_REFUSAL,
     SR_ANSWER_ARGUMENTS, /* arguments of a call: JSON in a JSON string */
+    SR_ANSWER_BLOCK,     /* an element of an answer without choices */
+    SR_ANSWER_STOP,      /* a string: an answer without choices ends */
+    SR_ANSWER_STATUS,    /* the same, where the string is "completed" */
 };
 
 /* The class of a string; the tag of its path. A string without a path has the first class. The class of an

@@ -1,11 +1,8 @@
 /* Messages of Anthropic: POST /v1/messages. Content is a string or a list of blocks; blocks of results and
  * documents hold blocks again. */
-#include "base/json_write.h"
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/rows.h"
-
-#include <string.h>
 
 static const struct sr_path_spec request[] = {
     SR_ROWS_COMMON,
@@ -72,44 +69,11 @@ static const struct sr_path_spec request[] = {
     SR_ROW_ID("container"),
 };
 
-/* The words that Anthropic's clients know. */
-static const char *type_of(const char *type)
-{
-    static const char *const words[][2] = {{"server_error", "api_error"}, {"timeout_error", "api_error"}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(type, words[i][0]) == 0)
-            return words[i][1];
-    return type;
-}
-
-/* `{"type":"error","error":{...}}`; `code` and `param` are what other dialects say too. */
-static int write_error(const struct sr_dialect_error *error, struct sr_buf *out)
-{
-    struct sr_json_writer w = sr_json_writer_of(out);
-    sr_json_object(&w, NULL);
-    sr_json_text(&w, "type", "error");
-    sr_json_object(&w, "error");
-    sr_json_text(&w, "type", type_of(error->type));
-    sr_json_bytes(&w, "message", error->message);
-    sr_json_text(&w, "param", error->param);
-    sr_json_text(&w, "code", error->code);
-    sr_json_object_end(&w);
-    sr_json_object_end(&w);
-    return w.rc;
-}
-
-static int write_event(const struct sr_dialect_error *what, struct sr_buf *out)
-{
-    int rc = sr_buf_append_bytes(out, SR_LIT("event: error\ndata: "));
-    if (!rc)
-        rc = write_error(what, out);
-    return rc ? rc : sr_buf_append(out, "\n\n", 2);
-}
-
 const struct sr_dialect_ops sr_dialect_messages = {
     .name = "messages",
     .path = "/v1/messages",
     .request = SR_DIALECT_TABLE(request),
     .has_messages = true,
-    SR_OPENAI_WRITERS_BUT(write_error, write_event),
+    SR_OPENAI_ANSWERING,
+    .error = sr_openai_typed_error,
 };

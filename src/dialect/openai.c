@@ -43,13 +43,18 @@ const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS] = {
     {"choices[].message.tool_calls[].function.arguments", SR_ANSWER_ARGUMENTS, TEXT},
     {"choices[].message.function_call.arguments", SR_ANSWER_ARGUMENTS, TEXT},
 
+    {"status", SR_ANSWER_STATUS, INERT},
+    {"output[]", SR_ANSWER_BLOCK, INERT},
     {"output[].content[].text", SR_ANSWER_PART, READ},
     {"output[].summary[].text", SR_ANSWER_REASONING, READ},
     {"output[].arguments", SR_ANSWER_ARGUMENTS, READ},
 
+    {"stop_reason", SR_ANSWER_STOP, INERT},
+    {"content[]", SR_ANSWER_BLOCK, INERT},
     {"content[].text", SR_ANSWER_PART, READ},
     {"content[].thinking", SR_ANSWER_REASONING, READ},
     {"delta", SR_ANSWER_TEXT, READ},
+    {"delta.stop_reason", SR_ANSWER_STOP, INERT},
     {"delta.text", SR_ANSWER_TEXT, READ},
     {"delta.thinking", SR_ANSWER_REASONING, READ},
     {"delta.partial_json", SR_ANSWER_ARGUMENTS, READ},
@@ -62,10 +67,12 @@ const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS] = {
 
 const struct sr_bytes sr_openai_out_of_memory = {OUT_OF_MEMORY, sizeof OUT_OF_MEMORY - 1};
 
-int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out)
+static int put_error(const struct sr_dialect_error *error, bool typed, struct sr_buf *out)
 {
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);
+    if (typed)
+        sr_json_text(&w, "type", "error");
     sr_json_object(&w, "error");
     sr_json_bytes(&w, "message", error->message);
     sr_json_bytes(&w, "type", sr_bytes_str(error->type));
@@ -76,12 +83,33 @@ int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out)
     return w.rc;
 }
 
+static int put_error_event(struct sr_bytes before, const struct sr_dialect_error *error, bool typed,
+                           struct sr_buf *out)
+{
+    int rc = sr_buf_append_bytes(out, before);
+    if (!rc)
+        rc = put_error(error, typed, out);
+    return rc ? rc : sr_buf_append(out, "\n\n", 2);
+}
+
+int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out)
+{
+    return put_error(error, false, out);
+}
+
 int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *out)
 {
-    int rc = sr_buf_append_bytes(out, SR_LIT("data: "));
-    if (!rc)
-        rc = sr_openai_error(error, out);
-    return rc ? rc : sr_buf_append(out, "\n\n", 2);
+    return put_error_event(SR_LIT("data: "), error, false, out);
+}
+
+int sr_openai_typed_error(const struct sr_dialect_error *error, struct sr_buf *out)
+{
+    return put_error(error, true, out);
+}
+
+int sr_openai_named_error(const struct sr_dialect_error *error, struct sr_buf *out)
+{
+    return put_error_event(SR_LIT("event: error\ndata: "), error, true, out);
 }
 
 /* ---- completions ---- */

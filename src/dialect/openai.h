@@ -11,11 +11,12 @@
 #include "dialect/dialect.h"
 
 /* The answers, errors and completions of a dialect that has no shapes of its own for them. */
-#define SR_OPENAI_WRITERS SR_OPENAI_WRITERS_BUT(sr_openai_error, sr_openai_error_event)
-/* The same with other errors. */
-#define SR_OPENAI_WRITERS_BUT(write_error, write_event)                                                      \
-    .answer = {sr_openai_answers, SR_OPENAI_ANSWERS}, .done = SR_OPENAI_DONE, .error = write_error,          \
-    .error_event = write_event, .completion = sr_text_completion,                                            \
+#define SR_OPENAI_WRITERS SR_OPENAI_ANSWERING, .error = sr_openai_error
+
+/* The same without errors as bodies. */
+#define SR_OPENAI_ANSWERING                                                                                  \
+    .answer = {sr_openai_answers, SR_OPENAI_ANSWERS}, .done = SR_OPENAI_DONE,                                \
+    .error_event = sr_openai_named_error, .completion = sr_text_completion,                                  \
     .completion_stream = sr_text_completion_stream, .stream_end = sr_openai_error_end
 
 #define SR_DIALECT_TABLE(t)                                                                                  \
@@ -25,7 +26,7 @@
 
 /* Every answer that an upstream of these endpoints may give, and the items of responses and messages: an
  * upstream may answer in another shape than the request's, and answer guards read that too. */
-enum { SR_OPENAI_ANSWERS = 39 };
+enum { SR_OPENAI_ANSWERS = 44 };
 extern const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS];
 
 #define SR_OPENAI_DONE "[DONE]"
@@ -33,6 +34,11 @@ extern const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS];
 /* Write {"error":{"message","type","param","code"}} as a body, and as the data of an event. */
 int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out);
 int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *out);
+
+/* Write the same with the member "type":"error" before it, as a body, and as an event of the name `error`:
+ * what APIs whose events have names share. */
+int sr_openai_typed_error(const struct sr_dialect_error *error, struct sr_buf *out);
+int sr_openai_named_error(const struct sr_dialect_error *error, struct sr_buf *out);
 
 /* The error that needs no memory. */
 extern const struct sr_bytes sr_openai_out_of_memory;

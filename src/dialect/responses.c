@@ -68,7 +68,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_INERT("include"),
     SR_ROW_INERT("background"),
     SR_ROW_INERT("truncation"),
-    SR_ROW_INERT("max_output_tokens"),
+    {"max_output_tokens", SR_AT_MAX_OUTPUT_TOKENS, SR_CLASS_INERT},
     SR_ROW_INERT("max_tool_calls"),
     SR_ROW_ID("previous_response_id"),
     SR_ROW_ID("conversation"),

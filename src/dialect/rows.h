@@ -26,7 +26,7 @@
     {"model", SR_AT_MODEL, SR_CLASS_CARRIED}, {"stream", SR_AT_STREAM, SR_CLASS_INERT},                        \
     {"metadata", SR_AT_METADATA, SR_CLASS_JUDGED}, {"metadata.*", SR_AT_METADATA_ITEM, SR_CLASS_JUDGED},     \
     {"user", SR_AT_USER, SR_CLASS_ID}, SR_ROW_ID("safety_identifier"), SR_ROW_ID("prompt_cache_key"),        \
-    SR_ROW_INERT("prompt_cache_retention"), SR_ROW_INERT("service_tier"), SR_ROW_INERT("store"),             \
+    SR_ROW_INERT("prompt_cache_retention"), {"service_tier", SR_AT_SERVICE_TIER, SR_CLASS_INERT}, SR_ROW_INERT("store"),             \
     SR_ROW_INERT("priority"), SR_ROW_ID("request_id"), SR_ROW_ID("cache_salt"),                              \
     SR_ROW_INERT("dimensions"), SR_ROW_INERT("encoding_format"), SR_ROW_INERT("truncate_prompt_tokens"),     \
     SR_ROW_INERT("add_special_tokens"), SR_ROW_TEXT("mm_processor_kwargs")

@@ -227,6 +227,11 @@ const struct sr_span *sr_scan_spans(const struct sr_scan *s, size_t *count)
     return s->spans;
 }
 
+bool sr_scan_is_full(const struct sr_scan *s)
+{
+    return s->n_spans == s->limits.max_spans || s->n_seen >= 2 * s->limits.max_spans;
+}
+
 int sr_scan_root_kind(const struct sr_scan *s)
 {
     return s->root_kind;

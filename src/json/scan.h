@@ -110,6 +110,9 @@ int sr_scan_finish(struct sr_scan *scan, struct sr_err *err) SR_WARN_UNUSED;
 /* The spans found so far; the array may move with the next feed. */
 const struct sr_span *sr_scan_spans(const struct sr_scan *scan, size_t *count);
 
+/* After SR_ELIMIT: there were too many values; else they were nested too deeply. */
+bool sr_scan_is_full(const struct sr_scan *scan);
+
 /* Kind of the root value once its first byte was seen; -1 before. */
 int sr_scan_root_kind(const struct sr_scan *scan);
 

@@ -1,9 +1,9 @@
 /*
  * The series behind the table of metrics.
  *
- * Each metric has a fixed open-addressing table of pointers to series. A series, once published, is never
- * moved or freed before the end, so a reader needs no lock: it probes the table, compares the label values
- * and updates the numbers with atomics. Only the first use of a label set takes the lock.
+ * Each metric has a fixed open-addressing table of pointers to series. A series, once published, is not
+ * moved or freed while threads use its metric, so a reader needs no lock: it probes the table, compares the
+ * label values and updates the numbers with atomics. Only the first use of a label set takes the lock.
  */
 #include "observe/metrics.h"
 
@@ -65,7 +65,6 @@ struct series {
     uint64_t hash;
     size_t n_labels;
     struct sr_bytes labels[SR_METRICS_MAX_LABELS]; /* stored after `buckets` */
-    atomic_bool shown;
     _Atomic uint64_t value;
     _Atomic uint64_t buckets[]; /* not cumulative; n_bounds + 1 */
 };
@@ -161,7 +160,6 @@ static struct series *series_new(const struct description *what, uint64_t hash, 
         series->labels[i] = sr_bytes_of(p, labels[i].n);
         p += labels[i].n;
     }
-    atomic_init(&series->shown, true);
     return series;
 }
 
@@ -217,6 +215,18 @@ static struct series *series_of(struct sr_metrics *metrics, enum sr_metric metri
     return series;
 }
 
+/* Frees all series. */
+static void drop(struct family *family)
+{
+    size_t count = atomic_load_explicit(&family->count, memory_order_relaxed);
+    for (size_t i = 0; i < count; i++)
+        sr_mem_free(family->order[i]);
+    for (size_t i = 0; count && i < SLOTS; i++)
+        atomic_store_explicit(&family->slots[i], NULL, memory_order_relaxed);
+    atomic_store_explicit(&family->other, NULL, memory_order_relaxed);
+    atomic_store_explicit(&family->count, 0, memory_order_relaxed);
+}
+
 static uint64_t bits_of(double value)
 {
     uint64_t bits;
@@ -259,8 +269,6 @@ void sr_metrics_add(struct sr_metrics *metrics, enum sr_metric metric, double va
         atomic_fetch_add_explicit(&series->buckets[bucket_of(&table[metric], value)], 1,
                                   memory_order_relaxed);
     add_double(&series->value, value);
-    if (table[metric].kind == GAUGE)
-        atomic_store_explicit(&series->shown, true, memory_order_relaxed);
 }
 
 void sr_metrics_set(struct sr_metrics *metrics, enum sr_metric metric, double value,
@@ -273,20 +281,14 @@ void sr_metrics_set(struct sr_metrics *metrics, enum sr_metric metric, double va
     if (!series)
         return;
     atomic_store_explicit(&series->value, bits_of(value), memory_order_relaxed);
-    atomic_store_explicit(&series->shown, true, memory_order_relaxed);
 }
 
 void sr_metrics_clear(struct sr_metrics *metrics, enum sr_metric metric)
 {
     if (!metrics)
         return;
-    assert(table[metric].kind == GAUGE);
-    struct family *family = &metrics->families[metric];
-    size_t count = atomic_load_explicit(&family->count, memory_order_acquire);
-    for (size_t i = 0; i < count; i++) {
-        atomic_store_explicit(&family->order[i]->value, 0, memory_order_relaxed);
-        atomic_store_explicit(&family->order[i]->shown, false, memory_order_relaxed);
-    }
+    assert(table[metric].kind != HISTOGRAM);
+    drop(&metrics->families[metric]);
 }
 
 static int put_number(struct sr_buf *out, double value)
@@ -375,20 +377,16 @@ static int put_histogram(struct sr_buf *out, const struct description *what, str
 static int put_family(struct sr_buf *out, const struct description *what, const struct family *family)
 {
     static const char *const kinds[] = {"counter", "gauge", "histogram"};
-    bool headed = false;
     size_t count = atomic_load_explicit(&family->count, memory_order_acquire);
     int rc = SR_OK;
+    if (count > 0)
+        rc = sr_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", what->name, what->help, what->name,
+                           kinds[what->kind]);
     for (size_t i = 0; i < count && rc == SR_OK; i++) {
         struct series *series = family->order[i];
-        if (!atomic_load_explicit(&series->shown, memory_order_relaxed))
-            continue;
-        if (!headed)
-            rc = sr_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", what->name, what->help, what->name,
-                               kinds[what->kind]);
-        headed = true;
-        if (rc == SR_OK && what->kind == HISTOGRAM)
+        if (what->kind == HISTOGRAM)
             rc = put_histogram(out, what, series);
-        else if (rc == SR_OK)
+        else
             rc = put_sample(out, what, "", series, NULL,
                             value_of(atomic_load_explicit(&series->value, memory_order_relaxed)));
     }
@@ -432,8 +430,7 @@ void sr_metrics_free(struct sr_metrics *metrics)
         return;
     for (size_t i = 0; i < SR_METRICS; i++) {
         struct family *family = &metrics->families[i];
-        for (size_t s = 0; s < atomic_load(&family->count); s++)
-            sr_mem_free(family->order[s]);
+        drop(family);
         sr_mem_free(family->slots);
         sr_mem_free(family->order);
     }

@@ -37,7 +37,8 @@ void sr_metrics_add(struct sr_metrics *metrics, enum sr_metric metric, double va
 void sr_metrics_set(struct sr_metrics *metrics, enum sr_metric metric, double value,
                     const struct sr_bytes *labels);
 
-/* Hides all series of a gauge until they are set again (their objects do not exist any more). */
+/* Removes all series of a gauge, or of a counter that is counted elsewhere: their objects may not exist any
+ * more. No other thread may use this metric, or render, meanwhile. */
 void sr_metrics_clear(struct sr_metrics *metrics, enum sr_metric metric);
 
 /* Appends everything in text format, in the order of the table. */

@@ -47,6 +47,20 @@
     /* reason_code: auto_routing, model_specified */                                                         \
     X(REASON_CODES, COUNTER, "llm_routing_reason_codes_total", "Why a model was chosen.",                    \
       "reason_code,model", NONE)                                                                             \
+    /* method: an algorithm; tier: supported */                                                              \
+    X(SELECTIONS, COUNTER, "llm_model_selection_total",                                                      \
+      "Models that an algorithm chose among a decision's candidates.", "method,model,decision,tier", NONE)   \
+    /* reason: no_vector, other_dimensions, no_votes, no_known_model, no_statistics, no_percentile,          \
+     * no_state, off */                                                                                      \
+    X(SELECTION_FALLBACKS, COUNTER, "llm_model_selection_fallback_total",                                    \
+      "Choices in which the algorithm had no say.", "method,decision,reason", NONE)                          \
+    X(SELECTION_SCORE, HISTOGRAM, "llm_model_selection_score", "Score of the chosen model.", "method,model", \
+      UNIT)                                                                                                  \
+    X(EXPLORED, COUNTER, "semroute_model_selection_explored_total",                                          \
+      "Models that were drawn by chance, to learn.", "decision,model", NONE)                                 \
+    /* result: taken, unknown, invalid */                                                                    \
+    X(FEEDBACK, COUNTER, "semroute_feedback_total", "Outcomes that clients of the API reported.", "result",  \
+      NONE)                                                                                                  \
     X(COMPLETION_LATENCY, HISTOGRAM, "llm_model_completion_latency_seconds",                                 \
       "From the request's arrival to the answer's last byte.", "model", ANSWER)                              \
     X(TTFT, HISTOGRAM, "llm_model_ttft_seconds", "From the request's arrival to the answer's first token.",  \
@@ -137,11 +151,17 @@
       "Connections to backends opened, failed or taken from the pool.", "backend,result", NONE)              \
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
       "Requests sent again to this backend after a failure.", "backend", NONE)                               \
+    /* reason: connect, reset, timeout (no head in time), garbage (no HTTP), 429, 5xx; inside an answer:     \
+     * lost, stalled (no byte in time), deadline (of the listener). backend: that of discovered workers is   \
+     * their model */                                                                                        \
+    X(UPSTREAM_FAILURES, COUNTER, "semroute_upstream_failures_total",                                        \
+      "Requests that a backend failed, by reason; another try may have followed.", "backend,reason", NONE)   \
     /* worker: its scheme, host, port and base path */                                                       \
     X(WORKER_IN_FLIGHT, GAUGE, "semroute_worker_in_flight_requests", "Requests in progress at each worker.", \
       "worker", NONE)                                                                                        \
     X(WORKER_OPEN, GAUGE, "semroute_worker_open",                                                            \
       "1: the worker failed and is chosen after all others, or has its trial request.", "worker", NONE)      \
+    X(WORKER_DOWN, GAUGE, "semroute_worker_down", "1: health checks of the worker fail.", "worker", NONE)    \
     X(WORKER_DRAINING, GAUGE, "semroute_worker_draining",                                                    \
       "1: the worker was removed and finishes its requests.", "worker", NONE)                                \
     X(WORKER_EJECTIONS, COUNTER, "semroute_worker_ejections_total",                                          \
@@ -156,6 +176,10 @@
     /* reason: full (the queue too, or there is none), timeout, gone (no worker is left) */                  \
     X(POOL_REFUSED, COUNTER, "semroute_pool_refused_requests_total",                                         \
       "Requests that were answered 503 because no worker could take them.", "model,reason", NONE)            \
+    /* reason: fits, other_workloads (no pool that is for its workload has room for its size), over_budget   \
+       (no pool has), next (those before it were gone or full) */                                            \
+    X(POOL_REQUESTS, COUNTER, "semroute_pool_requests_total",                                                \
+      "Requests for models with several pools, by their pool.", "pool,workload,reason", NONE)                \
     X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \
     X(BUFFERED, GAUGE, "semroute_buffered_bytes", "Bodies that requests in progress keep.", "", NONE)        \
     X(ENCODERS, GAUGE, "semroute_encoders_open", "Encoders in memory.", "", NONE)                            \

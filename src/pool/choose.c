@@ -12,12 +12,22 @@ static bool has_room(const struct sr_pool_group *group, const struct sr_pool_wor
     return !most || atomic_load(&worker->in_flight) < most;
 }
 
-/* Marks the eligible candidates: those with room; where all that are open for this request are cooling, the
- * cooling ones too. False: none is eligible. */
+/* The order in which candidates may be chosen: all of a rank before any of the next. */
+enum rank { RANK_WELL, RANK_BACKUP, RANK_COOLING, RANK_COOLING_BACKUP, RANKS };
+
+static enum rank rank_of(const struct sr_pool_candidate *candidate)
+{
+    bool backup = candidate->member->backup;
+    return candidate->cooling ? (backup ? RANK_COOLING_BACKUP : RANK_COOLING)
+                              : (backup ? RANK_BACKUP : RANK_WELL);
+}
+
+/* Marks the eligible candidates: those with room of the first rank that has any. Cooling ones only where all
+ * that are open for this request are cooling: it waits for the others. False: none is eligible. */
 static bool mark(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
 {
     uint64_t now = sr_clock_ns();
-    size_t well = 0, well_free = 0, open = 0, open_free = 0;
+    size_t open[RANKS] = {0}, free[RANKS] = {0};
     for (size_t i = 0; i < ticket->n; i++) {
         struct sr_pool_candidate *c = &ticket->candidates[i];
         const struct sr_pool_member *member = c->member;
@@ -25,16 +35,18 @@ static bool mark(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t cand
                        (!allows || allows(ctx, i));
         c->cooling = is_open && sr_circuit_is_open(member->worker, now);
         c->eligible = is_open && has_room(ticket->group, member->worker);
-        open += is_open;
-        open_free += c->eligible;
-        well += is_open && !c->cooling;
-        well_free += c->eligible && !c->cooling;
+        open[rank_of(c)] += is_open;
+        free[rank_of(c)] += c->eligible;
     }
-    for (size_t i = 0; i < ticket->n && well > 0; i++)
-        ticket->candidates[i].eligible &= !ticket->candidates[i].cooling;
-    size_t eligible = well > 0 ? well_free : open_free;
-    ticket->full = open > 0 && eligible == 0;
-    return eligible > 0;
+    bool any_well = open[RANK_WELL] + open[RANK_BACKUP] > 0;
+    int first = any_well ? RANK_WELL : RANK_COOLING, end = any_well ? RANK_COOLING : RANKS;
+    while (first < end && free[first] == 0)
+        first++;
+    for (size_t i = 0; i < ticket->n; i++)
+        ticket->candidates[i].eligible &= (int)rank_of(&ticket->candidates[i]) == first;
+    bool is_any_open = any_well || open[RANK_COOLING] + open[RANK_COOLING_BACKUP] > 0;
+    ticket->full = is_any_open && first == end;
+    return first < end;
 }
 
 /* One more request at the worker, if it has room. */

@@ -7,7 +7,8 @@ static struct sr_pool_worker_count count_of(struct sr_pool_worker *worker, uint6
     struct sr_pool_worker_count count = {
         .worker = worker->key,
         .in_flight = atomic_load_explicit(&worker->in_flight, memory_order_relaxed),
-        .ejections = atomic_exchange_explicit(&worker->ejected, 0, memory_order_relaxed),
+        .ejections = atomic_load_explicit(&worker->ejected, memory_order_relaxed),
+        .down = atomic_load_explicit(&worker->down, memory_order_relaxed),
         .open = sr_circuit_is_open(worker, now_ns),
     };
     count.draining = count.in_flight > 0 && atomic_load_explicit(&worker->listed, memory_order_relaxed) == 0;

@@ -7,6 +7,7 @@
 #include "pool/key.h"
 #include "pool/queue.h"
 #include "pool/roster.h"
+#include "pool/tally.h"
 
 #include <string.h>
 
@@ -23,6 +24,7 @@ int sr_pool_new(struct sr_pool **out)
 void sr_pool_free(struct sr_pool *pool)
 {
     if (pool) {
+        sr_pool_tallies_free(pool);
         pthread_mutex_destroy(&pool->lock);
         sr_mem_free(pool);
     }

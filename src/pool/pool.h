@@ -41,6 +41,7 @@ struct sr_pool_backend {
     const char *scheme, *host, *base_path; /* with the port: the worker's identity */
     int port;
     double weight; /* relative share; <= 0 or not finite: never chosen while another may be */
+    bool backup;   /* chosen only when no other member can take a request */
 };
 
 /* When a worker that answers with errors is ejected: it is in cooldown for a while. */
@@ -94,6 +95,11 @@ const struct sr_pool_limits *sr_pool_group_limits(const struct sr_pool_group *gr
 int sr_pool_set_members(struct sr_pool *pool, const char *name, const struct sr_pool_backend *backends,
                         size_t n) SR_WARN_UNUSED;
 
+/* Calls `fn` with the identity of each member that each group has now, configured or discovered; of several
+ * groups of one name, those of the latest. No lock is held: `fn` may take its time. Any thread. */
+void sr_pool_each_listed(struct sr_pool *pool,
+                         void (*fn)(void *ctx, const char *group, struct sr_bytes worker), void *ctx);
+
 /* Gives room that was found without a request that ended (a cooldown is over, a worker is up) to requests
  * that wait. Call it now and then. Any thread. */
 void sr_pool_serve_waiting(struct sr_pool *pool);
@@ -102,13 +108,14 @@ void sr_pool_serve_waiting(struct sr_pool *pool);
 struct sr_pool_worker_count {
     struct sr_bytes worker; /* its identity */
     uint32_t in_flight;
-    uint32_t ejections; /* since the last count */
+    uint32_t ejections; /* since the worker is known */
     bool open;          /* chosen after all others (docs/internals/pool.md) */
+    bool down;          /* by a health check */
     bool draining;      /* no group has it any more, and it has requests */
 };
 
 /* Tells of each worker and of each group's queue, with the pool's lock held: short, and without a call of the
- * pool. Ejections are told once. Any thread. */
+ * pool. Any thread. */
 void sr_pool_count(struct sr_pool *pool, void (*worker)(void *ctx, const struct sr_pool_worker_count *count),
                    void (*queue)(void *ctx, const char *group, uint32_t waiting), void *ctx);
 

@@ -38,7 +38,7 @@ struct sr_pool_worker {
     _Atomic uint32_t failures, unreachable, ejections; /* in a row */
     _Atomic bool down;                                 /* by a health check */
     _Atomic bool half_open, trial; /* circuit.h: it failed and has not answered since; a request tries it */
-    _Atomic uint32_t ejected;      /* times, since they were counted (sr_pool_count) */
+    _Atomic uint32_t ejected;      /* times */
     _Atomic int32_t listed;        /* rosters of groups that have it now */
     struct sr_pool_load load;
 };
@@ -47,6 +47,7 @@ struct sr_pool_member {
     struct sr_pool_worker *worker;
     struct sr_pool_seat *seat;
     double weight;
+    bool backup;                 /* chosen only when no other member can take a request */
     uint64_t slow_start_ns;      /* of its group */
     uint64_t joined_ns;          /* 0: it has had its slow start, or needs none */
     _Atomic bool gone;           /* it is discovered no more */
@@ -71,12 +72,17 @@ struct sr_pool_group {
     size_t n_offered;
 };
 
+struct sr_pool_sizes;
+
 struct sr_pool {
     pthread_mutex_t lock;
     struct sr_pool_group *groups; /* the latest first */
+    struct sr_pool_sizes *sizes;  /* what is learned of models (sizes.h) */
     struct sr_pool_worker *workers[SR_POOL_BUCKETS];
     _Atomic uint32_t in_flight, retries; /* requests at workers; those of them that are retries */
     _Atomic uint32_t waiting;            /* requests in the queues of all groups */
+    struct sr_pool_tally *tallies;       /* tally.h; guarded by the lock, as is `n_tallies` */
+    size_t n_tallies;
 };
 
 /* A new reference to the worker of this identity, which is created if there is none. NULL: out of memory. */

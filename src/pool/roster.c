@@ -47,6 +47,7 @@ struct sr_pool_roster *sr_roster_new(struct sr_pool_group *group, const struct s
             roster = NULL;
             break;
         }
+        member->backup = backends[i].backup;
         member->joined_ns = joined_of(before, member->worker);
         roster->members[roster->n++] = member;
     }
@@ -68,6 +69,7 @@ struct sr_pool_roster *sr_roster_copy(struct sr_pool_group *group, const struct 
             roster_free(group, roster);
             return NULL;
         }
+        member->backup = old->backup;
         member->joined_ns = old->joined_ns;
         roster->members[roster->n++] = member;
     }
@@ -110,7 +112,8 @@ bool sr_roster_equal(const struct sr_pool_roster *a, const struct sr_pool_roster
     if (a->n != b->n)
         return false;
     for (size_t i = 0; i < a->n; i++)
-        if (a->members[i]->worker != b->members[i]->worker || a->members[i]->weight != b->members[i]->weight)
+        if (a->members[i]->worker != b->members[i]->worker ||
+            a->members[i]->weight != b->members[i]->weight || a->members[i]->backup != b->members[i]->backup)
             return false;
     return true;
 }

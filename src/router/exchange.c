@@ -8,12 +8,15 @@
 #include "router/exchange.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "router/abi.h"
 #include "router/cache/vector.h"
 #include "router/exchange_answer.h"
 #include "router/exchange_limit.h"
+#include "router/exchange_pool.h"
 #include "router/exchange_record.h"
+#include "router/exchange_tiers.h"
 #include "router/exchange_verdict.h"
 #include "router/report/explain.h"
 #include "router/report/explain_picture.h"
@@ -148,6 +151,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->body.doc.dialect = &sr_dialect_chat; /* dialect of errors until the endpoint is known */
     sr_routing_init(&x->routing);
     sr_recall_init(&x->recall);
+    x->pools.model = -1;
     x->pick.done = on_vector;
     x->limiting.done = on_limited;
     x->pick.ctx = x->limiting.ctx = x;
@@ -244,6 +248,14 @@ static bool holds_back(sr_exchange *x, uint64_t client)
     return true;
 }
 
+/* A number that a client cannot choose. */
+static uint64_t draw_of(const sr_exchange *x)
+{
+    char number[SR_REQUEST_ID_SIZE];
+    sr_runtime_request_id(x->runtime, number);
+    return sr_hash64(sr_bytes_str(number), 0);
+}
+
 static void start_routing(sr_exchange *x)
 {
     struct sr_routing_inputs in = {
@@ -258,6 +270,7 @@ static void start_routing(sr_exchange *x)
         .tenant = x->identity.tenant,
         .rules = x->identity.rules,
         .instructs = x->identity.instructs,
+        .draw = draw_of(x),
         .client = sr_identity_client(&x->identity, x->head.peer),
         .arena = &x->arena,
         .done = on_routed,
@@ -459,6 +472,7 @@ const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
         return NULL;
     while (sr_routing_next(&x->routing) == SR_OK) {
         if (sr_exchange_may_use(x, x->routing.choice.model)) {
+            sr_exchange_leave_pools(x);
             sr_exchange_forward_next(x);
             return &x->verdict;
         }
@@ -472,6 +486,7 @@ static void note_pick(sr_exchange *x)
     if (x->record.action != SR_ACTION_FORWARD || !x->ticket.group || x->ticket.at >= 0)
         return;
     int at = sr_ticket_choose(&x->ticket);
+    at = at >= 0 ? at : sr_exchange_choose_pool(x);
     if (at >= 0)
         sr_ticket_assume(&x->ticket, (size_t)at);
     sr_exchange_note_target(x);
@@ -506,7 +521,9 @@ static void finish(sr_exchange *x, enum sr_end how)
 {
     sr_exchange_report_end(x, how);
     sr_exchange_limit_settle(x);
+    sr_exchange_learn_size(x);
     sr_runtime_release(x->runtime, x->held);
+    sr_exchange_leave_pools(x);
     sr_ticket_dispose(&x->ticket);
     sr_answer_dispose(&x->answer);
     drop_signals(x);

@@ -15,6 +15,7 @@
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
 #include "router/limit/limiting.h"
+#include "router/pick/tiers.h"
 #include "router/pick/vector.h"
 #include "router/record.h"
 #include "router/request/body.h"
@@ -34,6 +35,22 @@ enum sr_exchange_then {
     SR_THEN_EDIT,    /* edit the body and forward it, after the cache was asked */
     SR_THEN_FORWARD, /* forward it as it is */
     SR_THEN_CACHED,  /* reply with the answer that the cache had before any signal */
+};
+
+/* A claim on a pool, and the targets that its candidates are. `ticket.group` NULL: none. */
+struct sr_exchange_place {
+    struct sr_ticket ticket;
+    const struct sr_target *targets;
+    size_t n_targets;
+};
+
+/* The pools of the record's model that take the request, where it has several. */
+struct sr_exchange_pools {
+    int model; /* of which they are */
+    struct sr_tiers tiers;
+    struct sr_tier_size size;
+    size_t at;                      /* in the order: where the exchange's ticket is */
+    struct sr_exchange_place *left; /* [tiers.n]: of the others; NULL: none yet */
 };
 
 /* Owned by one thread. Everything it points to lives in its arena, its buffers or its router. */
@@ -66,10 +83,12 @@ struct sr_exchange {
     struct sr_pick pick;            /* the vector for the policy that picks the worker */
     const struct sr_bytes *sending; /* [n_sending]: what is forwarded once it is there */
     size_t n_sending, sending_size;
+    struct sr_pool_tally *counted; /* in which the request is in progress; NULL: none */
 
     /* for the door */
     struct sr_verdict verdict;
     struct sr_ticket ticket; /* set when the verdict forwards */
+    struct sr_exchange_pools pools;
     struct sr_buf reply;
     struct sr_buf explain;
 

@@ -187,6 +187,11 @@ void sr_exchange_answer_headers(sr_exchange *x, const struct sr_header **headers
     sr_headers_answer_guard(&x->record, &x->arena, headers, n_headers);
 }
 
+int sr_exchange_error_event(const sr_exchange *x, const struct sr_dialect_error *error, struct sr_buf *out)
+{
+    return x->body.doc.dialect->error_event(error, out);
+}
+
 /* ---- the cache ---- */
 
 /* Why a complete exchange's answer is not kept; NULL: it may be. */

@@ -10,6 +10,12 @@
 /* The deadline of the answer guard has passed. */
 void sr_exchange_answer_timeout(sr_exchange *x);
 
+/* Appends the event that ends a stream with this error, as the dialect of the request has it. SR_ENOMEM,
+ * SR_ELIMIT.
+ */
+int sr_exchange_error_event(const sr_exchange *x, const struct sr_dialect_error *error,
+                            struct sr_buf *out) SR_WARN_UNUSED;
+
 /* Keeps a complete answer in the cache, if the request's policy says so. Before the end is reported. */
 void sr_exchange_keep(sr_exchange *x, enum sr_end how);
 

@@ -42,18 +42,17 @@ static int inject(sr_exchange *x, struct sr_target *target, const struct sr_conf
     return SR_OK;
 }
 
-int sr_exchange_key_inject(sr_exchange *x, struct sr_bytes value)
+int sr_exchange_key_inject(sr_exchange *x, struct sr_bytes value, const struct sr_target **targets, size_t n)
 {
     const struct sr_config_model *model = &x->router->config->models[x->record.model];
-    size_t n = x->verdict.n_targets;
-    struct sr_target *targets = sr_arena_calloc(&x->arena, n + 1, sizeof *targets);
-    int rc = targets ? SR_OK : SR_ENOMEM;
+    struct sr_target *own = sr_arena_calloc(&x->arena, n + 1, sizeof *own);
+    int rc = own ? SR_OK : SR_ENOMEM;
     for (size_t i = 0; i < n && !rc; i++) {
-        targets[i] = x->verdict.targets[i];
-        rc = inject(x, &targets[i],
+        own[i] = (*targets)[i];
+        rc = inject(x, &own[i],
                     model->n_backends ? &model->backends[i < model->n_backends ? i : 0] : NULL, value);
     }
     if (!rc)
-        x->verdict.targets = targets;
+        *targets = own;
     return rc;
 }

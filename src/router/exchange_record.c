@@ -5,6 +5,7 @@
 #include "router/report/access_log.h"
 #include "router/report/audit.h"
 #include "router/report/measure.h"
+#include "router/report/outcome.h"
 
 void sr_exchange_note_head(sr_exchange *x)
 {
@@ -61,6 +62,7 @@ void sr_exchange_note_routing(sr_exchange *x)
     memcpy(r->signal_started, routing->started_ns, sizeof r->signal_started);
     r->plan = routing->plan;
     r->decision = routing->decision;
+    r->ranking = routing->ranking.n ? &routing->ranking : NULL;
     r->choice = routing->choice;
     r->without = routing->without;
     r->shadows = routing->shadows.matches;
@@ -162,9 +164,16 @@ static void write_audit(sr_exchange *x,
     sr_buf_dispose(&line);
 }
 
+void sr_exchange_note_placed(sr_exchange *x)
+{
+    if (x->record.action == SR_ACTION_FORWARD && x->recall.purpose == SR_PURPOSE_SERVE)
+        sr_outcome_placed(&x->record, x->router, &x->counted);
+}
+
 void sr_exchange_report_verdict(sr_exchange *x)
 {
     x->record.forwarded = x->record.action == SR_ACTION_FORWARD;
+    sr_exchange_note_placed(x);
     sr_measure_verdict(&x->record, x->router, x->metrics);
     if (sr_audit_wants(&x->record))
         write_audit(x, sr_audit_request);
@@ -204,6 +213,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     sr_exchange_note_target(x);
     sr_exchange_note_answer(x);
     sr_measure_end(&x->record, x->router, x->metrics);
+    sr_outcome_ended(&x->record, x->router, &x->counted);
     if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_log(x->runtime))
         return;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);

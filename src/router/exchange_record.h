@@ -13,6 +13,10 @@ void sr_exchange_note_answer(sr_exchange *x);
 /* `early`: found before any signal. */
 void sr_exchange_note_cache(sr_exchange *x, bool early);
 
+/* The verdict is to forward to the record's model: it counts as that model's request. Again when another
+ * model takes over. */
+void sr_exchange_note_placed(sr_exchange *x);
+
 /* Reports the first verdict to metrics and audit log. */
 void sr_exchange_report_verdict(sr_exchange *x);
 /* Reports an attack that the answer guard found to metrics and audit log, at once. */

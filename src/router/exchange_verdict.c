@@ -12,6 +12,7 @@
 #include "router/exchange_key.h"
 #include "router/exchange_limit.h"
 #include "router/exchange_record.h"
+#include "router/exchange_tiers.h"
 #include "router/pick/ask.h"
 #include "router/reply/headers.h"
 #include "router/reply/models.h"
@@ -232,19 +233,20 @@ static void refuse_anonymous(sr_exchange *x)
 }
 
 /* The session that a header of the request names; empty: none does. */
-static struct sr_bytes session_of(const sr_exchange *x, int model)
+static struct sr_bytes session_of(const sr_exchange *x, const struct sr_config_pool *entry)
 {
-    const struct sr_config_pool *pool = x->router->models[model].pool;
     struct sr_bytes value = {NULL, 0};
-    if (pool && pool->picking.session_header[0])
-        value = sr_head_named(&x->head, pool->picking.session_header);
+    if (entry && entry->picking.session_header[0])
+        value = sr_head_named(&x->head, entry->picking.session_header);
     return value.p ? value : SR_LIT("");
 }
 
 bool sr_exchange_picks_by_body(const struct sr_exchange *x, int model)
 {
-    uint32_t needs = sr_pool_group_needs(x->router->models[model].group);
-    return (needs & SR_POOL_NEEDS_PROMPT) || ((needs & SR_POOL_NEEDS_SESSION) && !session_of(x, model).n);
+    const struct sr_router_pool *pool = &x->router->models[model].pools[0];
+    uint32_t needs = sr_pool_group_needs(pool->group);
+    return x->router->models[model].n_pools > 1 || (needs & SR_POOL_NEEDS_PROMPT) ||
+           ((needs & SR_POOL_NEEDS_SESSION) && !session_of(x, pool->entry).n);
 }
 
 /* The place of the request in the queue of its pool: the header's, or its decision's. */
@@ -262,29 +264,28 @@ static int priority_of(const sr_exchange *x, const struct sr_config_pool *pool)
     return 0;
 }
 
-/* Opens the ticket of the record's model, with what its policy needs. SR_ENOMEM. */
-static int open_ticket(sr_exchange *x)
+/* Opens a ticket of the pool, with what its policy needs. SR_ENOMEM. */
+static int open_ticket(sr_exchange *x, const struct sr_router_pool *pool, struct sr_ticket *ticket)
 {
     const struct sr_record *r = &x->record;
-    struct sr_pool_group *group = x->router->models[r->model].group;
     struct sr_bytes prompt = sr_bytes_str(r->injected_prompt ? r->decision_name : "");
     struct sr_ask_inputs in = {
-        .needs = sr_pool_group_needs(group),
+        .needs = sr_pool_group_needs(pool->group),
         .doc = &x->body.doc,
-        .session = session_of(x, r->model),
+        .session = session_of(x, pool->entry),
         .user = x->identity.user.n ? x->identity.user : x->identity.tenant,
-        .block_tokens = sr_pool_group_settings(group)->block_tokens,
+        .block_tokens = sr_pool_group_settings(pool->group)->block_tokens,
         .seed = sr_hash64(prompt, 0),
     };
-    int rc = sr_ticket_open(&x->ticket, group, &x->arena);
-    x->ticket.priority = priority_of(x, x->router->models[r->model].pool);
+    int rc = sr_ticket_open(ticket, pool->group, &x->arena);
+    ticket->priority = priority_of(x, pool->entry);
     if (rc || !in.needs)
         return rc;
     struct sr_pool_ask *ask = sr_arena_calloc(&x->arena, 1, sizeof *ask);
     rc = ask ? sr_ask_make(&in, &x->arena, ask) : SR_ENOMEM;
     if (ask && in.needs & SR_POOL_NEEDS_VECTOR && (ask->vector = sr_pick_vector(&x->pick)) != NULL)
         ask->dimensions = sr_embedding_reader_dimensions(x->router->pick_reader);
-    sr_ticket_ask(&x->ticket, ask);
+    sr_ticket_ask(ticket, ask);
     return rc;
 }
 
@@ -305,8 +306,8 @@ static int fill_target(struct sr_target *target, const struct sr_target *like, s
     return target->name && target->host ? SR_OK : SR_ENOMEM;
 }
 
-/* The targets of a model whose workers are discovered: those of its ticket. */
-static int discovered_targets(sr_exchange *x, const struct sr_router_model *model)
+/* The targets of a pool whose workers are discovered: those of its ticket. */
+static int discovered_targets(sr_exchange *x, struct sr_exchange_place *place)
 {
     static const struct sr_target plain = {.struct_size = sizeof plain,
                                            .scheme = "http",
@@ -314,41 +315,48 @@ static int discovered_targets(sr_exchange *x, const struct sr_router_model *mode
                                            .tls_ca_file = "",
                                            .tls_verify = true,
                                            .weight = 1};
-    struct sr_target *targets = sr_arena_calloc(&x->arena, x->ticket.n + 1, sizeof *targets);
+    const struct sr_router_model *model = &x->router->models[x->record.model];
+    struct sr_target *targets = sr_arena_calloc(&x->arena, place->ticket.n + 1, sizeof *targets);
     int rc = targets ? SR_OK : SR_ENOMEM;
-    for (size_t i = 0; i < x->ticket.n && rc == SR_OK; i++)
+    for (size_t i = 0; i < place->ticket.n && rc == SR_OK; i++)
         rc = fill_target(&targets[i], model->n_targets ? &model->targets[0] : &plain,
-                         sr_ticket_worker(&x->ticket, i), &x->arena);
-    x->verdict.targets = targets;
-    x->verdict.n_targets = rc == SR_OK ? x->ticket.n : 0;
+                         sr_ticket_worker(&place->ticket, i), &x->arena);
+    place->targets = targets;
+    place->n_targets = place->ticket.n;
     return rc;
 }
 
-/* The targets of the record's model, with the key that the request has for them. */
-static int make_targets(sr_exchange *x)
+int sr_exchange_open_place(sr_exchange *x, const struct sr_router_pool *pool, struct sr_exchange_place *out)
 {
-    const struct sr_router_model *model = &x->router->models[x->record.model];
+    *out = (struct sr_exchange_place){.targets = pool->targets, .n_targets = pool->n_targets};
+    out->ticket.at = -1;
+    int rc = open_ticket(x, pool, &out->ticket);
+    if (!rc && pool->discovered)
+        rc = discovered_targets(x, out);
     struct sr_bytes value;
-    x->verdict.targets = model->targets;
-    x->verdict.n_targets = model->n_targets;
-    int rc = model->discovered ? discovered_targets(x, model) : SR_OK;
     if (!rc && sr_exchange_key_for(x, x->record.model, &value) == SR_KEY_INJECTED)
-        rc = sr_exchange_key_inject(x, value);
+        rc = sr_exchange_key_inject(x, value, &out->targets, out->n_targets);
+    if (rc)
+        sr_ticket_dispose(&out->ticket);
     return rc;
+}
+
+void sr_exchange_take_place(sr_exchange *x, const struct sr_exchange_place *place)
+{
+    x->ticket = place->ticket;
+    x->verdict.ticket = &x->ticket;
+    x->verdict.targets = place->targets;
+    x->verdict.n_targets = place->n_targets;
 }
 
 bool sr_exchange_renew(sr_exchange *x)
 {
-    const struct sr_router_model *model = &x->router->models[x->record.model];
     struct sr_ticket before = x->ticket;
-    if (!model->discovered || !sr_ticket_is_stale(&before))
+    struct sr_exchange_place place;
+    if (!sr_exchange_pool(x)->discovered || !sr_ticket_is_stale(&before) ||
+        sr_exchange_open_place(x, sr_exchange_pool(x), &place))
         return false;
-    x->ticket = (struct sr_ticket){.at = -1};
-    if (open_ticket(x) || make_targets(x)) {
-        sr_ticket_dispose(&x->ticket);
-        x->ticket = before;
-        return false;
-    }
+    sr_exchange_take_place(x, &place);
     sr_ticket_take_over(&x->ticket, &before);
     return true;
 }
@@ -358,7 +366,7 @@ static bool awaits_vector(sr_exchange *x)
 {
     struct sr_embedding_reader *reader = x->router->pick_reader;
     if (!reader || !x->env.post || x->record.has_verdict || x->pick.asked ||
-        !(sr_pool_group_needs(x->router->models[x->record.model].group) & SR_POOL_NEEDS_VECTOR))
+        !(sr_pool_group_needs(sr_exchange_pool(x)->group) & SR_POOL_NEEDS_VECTOR))
         return false;
     if (!x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
         return false;
@@ -366,14 +374,27 @@ static bool awaits_vector(sr_exchange *x)
                          x->mailbox, &x->arena);
 }
 
+int sr_exchange_set_headers(sr_exchange *x)
+{
+    struct sr_verdict *v = &x->verdict;
+    struct sr_header_edits headers;
+    int rc = sr_headers_upstream(&x->record, &x->head, x->router, &x->arena, &headers);
+    if (rc)
+        return rc;
+    v->set_headers = headers.set;
+    v->n_set_headers = headers.n_set;
+    v->remove_headers = headers.remove;
+    v->n_remove_headers = headers.n_remove;
+    return SR_OK;
+}
+
 /* Forwards these slices to the record's model. */
 static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, size_t size)
 {
     struct sr_record *r = &x->record;
     struct sr_verdict *v = &x->verdict;
-    const struct sr_router_model *model = &x->router->models[r->model];
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
-    struct sr_header_edits headers;
+    struct sr_exchange_place place;
     struct sr_bytes own;
     if (!sr_identity_may_use(&x->identity, x->router->config, r->model)) {
         refuse_model(x);
@@ -389,6 +410,7 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
         return;
     }
     x->head.injects = key == SR_KEY_INJECTED;
+    sr_exchange_rank_pools(x);
     if (awaits_vector(x)) {
         x->sending = slices;
         x->n_sending = n;
@@ -406,17 +428,13 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     r->sent = v->body = slices;
     r->n_sent = v->n_body = n;
     v->body_size = size;
-    v->ticket = &x->ticket;
-    v->target = target_of(x, model);
-    if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) || open_ticket(x) ||
-        make_targets(x)) {
+    v->target = target_of(x, &x->router->models[r->model]);
+    if (!v->target.n || sr_exchange_set_headers(x) ||
+        sr_exchange_open_place(x, sr_exchange_pool(x), &place)) {
         refuse_memory(x);
         return;
     }
-    v->set_headers = headers.set;
-    v->n_set_headers = headers.n_set;
-    v->remove_headers = headers.remove;
-    v->n_remove_headers = headers.n_remove;
+    sr_exchange_take_place(x, &place);
     publish(x);
 }
 
@@ -666,6 +684,12 @@ static void routed(sr_exchange *x)
                                                    "fast", "router", "stop", false});
     } else if (choose(x, decision)) {
         edit(x, false);
+    } else if (r->ranking && r->ranking->refused) {
+        struct sr_refusal refusal;
+        sr_refuse(&refusal, 503, "no_eligible_model", NULL,
+                  "every candidate of decision `%s` is beyond a limit of its algorithm", r->decision_name);
+        refusal.reason = "no_eligible_model";
+        sr_exchange_refuse(x, &refusal);
     } else {
         struct sr_refusal refusal;
         sr_refuse(&refusal, 400, "no_model_selected", "model",
@@ -710,4 +734,5 @@ void sr_exchange_forward_next(sr_exchange *x)
         before.retries = false;
     }
     sr_ticket_dispose(&before);
+    sr_exchange_note_placed(x);
 }

@@ -31,6 +31,15 @@ void sr_exchange_limited(sr_exchange *x);
 /* The routing has chosen another candidate of its decision: makes the verdict to forward anew. */
 void sr_exchange_forward_next(sr_exchange *x);
 
+/* Opens a ticket of this pool of the record's model, with its targets. SR_ENOMEM: nothing is open. */
+int sr_exchange_open_place(sr_exchange *x, const struct sr_router_pool *pool,
+                           struct sr_exchange_place *out) SR_WARN_UNUSED;
+/* The place is the verdict's from now on; the ticket before was disposed of, or is kept elsewhere. */
+void sr_exchange_take_place(sr_exchange *x, const struct sr_exchange_place *place);
+
+/* The verdict's headers for the upstream, from the record of now. SR_ENOMEM: they stay as they are. */
+int sr_exchange_set_headers(sr_exchange *x) SR_WARN_UNUSED;
+
 /* The workers of the verdict's model have changed since it was made: its targets are those of now, and its
  * ticket goes on with them. No request may be in progress at a target. False: they have not, or there is no
  * memory. */

@@ -14,6 +14,7 @@
 #include "decide/decide.h"
 #include "pool/policy.h"
 #include "router/usage.h"
+#include "select/select.h"
 #include "semroute/semroute.h"
 
 /* Times in nanoseconds of the monotonic clock, 0 = did not happen; and durations in nanoseconds. */
@@ -95,6 +96,15 @@ struct sr_record_limit {
     bool no_retry;    /* a retry soon is of no use */
 };
 
+/* The pool that has the request, where its model has several. */
+struct sr_record_pool {
+    const char *name;     /* NULL: there was no choice */
+    const char *workload; /* "agent", ... */
+    const char *from;     /* how it is known: "header", "metadata", "shape" */
+    const char *why; /* "fits", "other_workloads", "over_budget", "next": those before it were gone or full */
+    uint64_t prompt_tokens, answer_tokens; /* estimates */
+};
+
 struct sr_record {
     /* the request */
     enum sr_door door;
@@ -122,6 +132,7 @@ struct sr_record {
     struct sr_signal_brief_stats compression;
     const struct sr_plan *plan; /* the plan of `decision`; NULL: none */
     struct sr_decision decision;
+    const struct sr_ranking *ranking; /* of the decision's candidates; NULL: there was nothing to rank */
     struct sr_choice choice;
     struct sr_record_guard guard;
     const bool *without; /* decisions that did not count for this request, of the configuration; NULL: none */
@@ -142,6 +153,7 @@ struct sr_record {
     bool forwarded;     /* the first verdict was to forward */
     const char *target; /* the backend that the door uses; NULL = unknown */
     const char *policy; /* that picked it; NULL = unknown */
+    struct sr_record_pool pool;
     struct sr_pool_why why_target;
     struct sr_record_cache cache;
     struct sr_record_recall recall;

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "pool/policy.h"
+#include "router/router_pools.h"
 
 #include <pthread.h>
 
@@ -91,76 +92,10 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
     return SR_OK;
 }
 
-/* The model's pool in the configuration, NULL: it has no entry. */
-static const struct sr_config_pool *pool_of(const struct sr_config *config,
-                                            const struct sr_config_model *model)
-{
-    for (size_t i = 0; i < config->global.n_pools; i++)
-        if (config->global.pools[i].model == (int)(model - config->models))
-            return &config->global.pools[i];
-    return NULL;
-}
-
-static struct sr_pool_settings settings_of(const struct sr_config_picking *picking)
-{
-    struct sr_pool_settings settings = sr_pool_settings_defaults();
-    settings.block_tokens = picking->block_tokens;
-    settings.blocks = picking->blocks;
-    settings.bound = picking->session_bound;
-    settings.overlap_weight = picking->overlap_weight;
-    settings.temperature = picking->temperature;
-    settings.threshold = picking->threshold;
-    settings.recent = picking->recent;
-    settings.guard = picking->load_guard;
-    return settings;
-}
-
-/* The model's workers in the pool, in the order of its targets. */
-static int group_prepare(struct sr_router_model *out, const struct sr_config *config,
-                         const struct sr_config_model *model, struct sr_pool *pool, struct sr_err *err)
-{
-    const struct sr_config_pool *entry = pool_of(config, model);
-    struct sr_pool_backend *backends = sr_mem_calloc(out->n_targets + 1, sizeof *backends);
-    if (!backends)
-        return SR_ENOMEM;
-    for (size_t i = 0; i < out->n_targets; i++) {
-        const struct sr_target *target = &out->targets[i];
-        backends[i] = (struct sr_pool_backend){.scheme = target->scheme,
-                                               .host = target->host,
-                                               .port = target->port,
-                                               .base_path = target->base_path,
-                                               .weight = target->weight};
-    }
-    const struct sr_config_reliability *reliability = &model->reliability;
-    struct sr_pool_ejection ejection = {reliability->consecutive_failures,
-                                        reliability->base_ejection_ms * SR_NS_PER_MS,
-                                        reliability->max_ejection_percent};
-    const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
-    struct sr_pool_settings settings = sr_pool_settings_defaults();
-    if (entry)
-        settings = settings_of(&entry->picking);
-    if (entry && entry->policy[0])
-        policy = entry->policy;
-    struct sr_pool_limits limits = {0};
-    if (entry)
-        limits = (struct sr_pool_limits){.discovered = sr_config_pool_discovers(entry),
-                                         .max_in_flight = entry->max_in_flight,
-                                         .queue_max = entry->queue.max,
-                                         .queue_ns = entry->queue.timeout_ms * SR_NS_PER_MS,
-                                         .slow_start_ns = entry->slow_start_ms * SR_NS_PER_MS};
-    out->pool = entry;
-    out->discovered = limits.discovered;
-    int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy,
-                               entry ? &settings : NULL, &ejection, &limits, backends,
-                               out->discovered ? 0 : out->n_targets, err);
-    sr_mem_free(backends);
-    return rc;
-}
-
 /* True when a rule asks for an attack or private data. */
 static bool asks_guards(const struct sr_config_rule *rule)
 {
-    if (rule->op == SR_RULE_LEAF)
+    if (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN)
         return strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
     for (size_t i = 0; rule->op != SR_RULE_NOT && i < rule->n_children; i++)
         if (asks_guards(&rule->children[i]))
@@ -319,8 +254,8 @@ static int pick_prepare(struct sr_router *router, struct sr_model_store *models,
     struct sr_err why = {0};
     bool needed = false;
     for (size_t i = 0; i < router->config->n_models; i++)
-        needed |=
-            router->models[i].group && sr_pool_group_needs(router->models[i].group) & SR_POOL_NEEDS_VECTOR;
+        for (size_t k = 0; k < router->models[i].n_pools; k++)
+            needed |= sr_pool_group_needs(router->models[i].pools[k].group) & SR_POOL_NEEDS_VECTOR;
     if (!models || !needed)
         return SR_OK;
     if (router->cache_reader) {
@@ -334,6 +269,36 @@ static int pick_prepare(struct sr_router *router, struct sr_model_store *models,
         return SR_OK;
     }
     return rc ? sr_err_set(err, rc, "pools: %s", why.message) : SR_OK;
+}
+
+/* The name of the encoder, as files that were fitted to its vectors have it. */
+static const char *encoder_name(const struct sr_config *config)
+{
+    const char *named = config->global.inference.encoder;
+    const char *name = named && *named ? named : SR_LOCATE_DEFAULT;
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/* Opens the algorithms of decisions that have something to choose. */
+static int selectors_prepare(struct sr_router *router, struct sr_err *err)
+{
+    const struct sr_config *config = router->config;
+    struct sr_err why = {0};
+    router->selectors = sr_arena_calloc(&router->arena, config->n_decisions + 1, sizeof *router->selectors);
+    if (!router->selectors)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < config->n_decisions; i++) {
+        const struct sr_config_decision *decision = &config->decisions[i];
+        struct sr_select_setup setup = {&decision->algorithm, encoder_name(config)};
+        if (decision->n_refs < 2 || !decision->algorithm.type || !decision->algorithm.type[0])
+            continue;
+        int rc = sr_selector_open(&router->selectors[i], &setup, &why);
+        if (rc)
+            return sr_err_set(err, rc, "decision `%.60s`: %s", decision->name,
+                              why.message[0] ? why.message : sr_strerror(rc));
+    }
+    return SR_OK;
 }
 
 static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_pool *pool,
@@ -353,6 +318,8 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         rc = policies_prepare(router);
     if (!rc)
         rc = sr_dialect_paths_new(&router->paths, err);
+    if (!rc)
+        rc = selectors_prepare(router, err);
     if (rc)
         return rc;
     router->models = sr_arena_calloc(&router->arena, config->n_models, sizeof *router->models);
@@ -361,7 +328,10 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
     for (size_t i = 0; i < config->n_models; i++) {
         rc = model_prepare(&router->models[i], &config->models[i], &router->arena, err);
         if (!rc && pool)
-            rc = group_prepare(&router->models[i], config, &config->models[i], pool, err);
+            rc = sr_router_pools_open(&router->models[i], config, &config->models[i], pool, &router->arena,
+                                      err);
+        if (!rc && pool)
+            router->models[i].tally = sr_pool_tally_get(pool, config->models[i].name);
         if (rc)
             return rc;
     }
@@ -379,6 +349,7 @@ int sr_router_new(struct sr_router **out, const struct sr_config *config, struct
     sr_ref_init(&router->ref);
     sr_arena_init(&router->arena, ROUTER_ARENA_MAX);
     router->config = config;
+    router->pool = pool;
     router->created = sr_clock_wall_ns() / SR_NS_PER_S;
     router->max_body = config->global.gateway.max_body_bytes;
     int rc = router_prepare(router, models, pool, err);
@@ -406,6 +377,8 @@ void sr_router_unref(struct sr_router *router)
     sr_plan_free(router->guards);
     sr_plan_free(router->named);
     sr_plan_free(router->shadow);
+    for (size_t i = 0; router->selectors && i < router->config->n_decisions; i++)
+        sr_selector_close(&router->selectors[i]);
     sr_signals_unref(router->signals);
     sr_dialect_paths_free(router->paths);
     sr_readers_free(router->readers);
@@ -416,7 +389,7 @@ void sr_router_unref(struct sr_router *router)
         pthread_mutex_destroy(&router->alone->lock);
     }
     for (size_t i = 0; router->models && i < router->config->n_models; i++)
-        sr_pool_group_unref(router->models[i].group);
+        sr_router_pools_close(&router->models[i], router->pool);
     sr_arena_dispose(&router->arena);
     sr_config_unref(router->config);
     sr_mem_free(router);

@@ -11,20 +11,31 @@
 #include "base/ref.h"
 #include "decide/decide.h"
 #include "dialect/registry.h"
-#include "pool/pool.h"
+#include "pool/sizes.h"
+#include "select/select.h"
 #include "semroute/semroute.h"
 #include "signal/readers.h"
 #include "signal/topic/embedding_reader.h"
 
+/* Workers of a model that a policy chooses among. */
+struct sr_router_pool {
+    const struct sr_config_pool *entry; /* NULL: none */
+    struct sr_pool_group *group;
+    const struct sr_target *targets; /* in the order of the group's members */
+    size_t n_targets;
+    bool discovered; /* the workers are the group's; the model's first target is the pattern of each */
+};
+
 struct sr_router_model {
     const struct sr_target *targets; /* used with the request's own path */
     size_t n_targets;
-    struct sr_pool_group *group;       /* the same in the pool; NULL: the router has no pool */
-    const struct sr_config_pool *pool; /* its entry; NULL: none */
-    bool discovered;           /* its workers are the pool's; the first target is the pattern of each */
-    struct sr_bytes chat_path; /* replaces the path of chat completions; empty = as the client asked */
-    bool has_key;              /* a target has its own credentials: the client's are not sent to it */
-    bool top_level_effort;     /* its hosts take `reasoning_effort` at the top level */
+    struct sr_router_pool *pools; /* [n_pools], at least one; none where the router has no pool */
+    size_t n_pools;
+    struct sr_pool_sizes *sizes; /* of its requests, where it has several pools; else NULL */
+    struct sr_pool_tally *tally; /* of its requests; NULL: the router has no pool */
+    struct sr_bytes chat_path;   /* replaces the path of chat completions; empty = as the client asked */
+    bool has_key;                /* a target has its own credentials: the client's are not sent to it */
+    bool top_level_effort;       /* its hosts take `reasoning_effort` at the top level */
 };
 
 struct sr_router {
@@ -36,12 +47,15 @@ struct sr_router {
     struct sr_plan *guards; /* guards; NULL: there are none */
     struct sr_plan *named;  /* what requests that name their model pass: guards, and decisions that answer
                                an attack or private data at once; NULL: nothing */
-    struct sr_plan *shadow; /* decisions that are only recorded; NULL: there are none */
-    bool shadow_named;      /* requests that name their model pass some of them */
-    bool partial;           /* some decisions count for a share of the requests */
+    struct sr_selector *selectors; /* [decisions]: how candidates are chosen; zeroed: static, or one only */
+    struct sr_select_arms *arms;   /* what algorithms learn; borrowed; NULL: nothing */
+    struct sr_plan *shadow;        /* decisions that are only recorded; NULL: there are none */
+    bool shadow_named;             /* requests that name their model pass some of them */
+    bool partial;                  /* some decisions count for a share of the requests */
     const uint32_t
         *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
     bool guarded; /* there are guards, policies, or rules about attacks or private data */
+    struct sr_pool *pool; /* of the workers; NULL: none */
     struct sr_dialect_paths *paths;
     bool caches;                              /* some requests may be answered from the cache */
     bool cache_semantic;                      /* some by meaning */

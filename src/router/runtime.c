@@ -17,6 +17,7 @@
 #include "router/abi.h"
 #include "router/report/access_log.h"
 #include "router/report/workers.h"
+#include "select/state/keep.h"
 #include "signal/neural/neural.h"
 
 #include <stdio.h>
@@ -43,7 +44,8 @@ struct loaded {
 struct sr_runtime {
     char *path; /* NULL: the built-in configuration */
     struct sr_runtime_options options;
-    pthread_mutex_t lock; /* protects now, logs and workers */
+    pthread_mutex_t lock;   /* protects now, logs and workers */
+    pthread_mutex_t scrape; /* one rendering of the metrics at a time; taken before `lock` */
     struct loaded now;
     struct log logs[LOGS];
     struct sr_workers *workers;
@@ -52,6 +54,8 @@ struct sr_runtime {
     struct sr_model_store *models; /* open model files, kept over reloads */
     struct sr_pool *pool;          /* every worker of every configuration */
     struct sr_limiter *limiter;    /* counters of limits, kept over reloads */
+    struct sr_select_arms *arms;   /* what algorithms learn */
+    struct sr_arms_keeper *keeper; /* NULL: no file keeps it */
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
     atomic_uint_fast64_t requests;
     atomic_size_t held;              /* bytes of bodies that exchanges keep */
@@ -172,6 +176,8 @@ static int load(sr_runtime *runtime, struct loaded *out, char *error, size_t siz
     struct sr_err err = {0};
     sr_model_store_begin(runtime->models);
     rc = sr_router_new(&out->router, config, runtime->models, runtime->pool, &err);
+    if (!rc)
+        out->router->arms = runtime->arms;
     if (!rc && runtime->options.encoder)
         rc = prepare_encoder(runtime, config, out, &err);
     if (rc && err.line && error && size)
@@ -242,6 +248,21 @@ static int apply_logs(sr_runtime *runtime, const struct sr_config *config, struc
     return rc ? rc : apply_log(runtime, &runtime->logs[LOG_AUDIT], audit_target(config), err);
 }
 
+/* The file of what algorithms learn. One that cannot be read stays as it is, and nothing is kept: learning
+ * goes on all the same. */
+static void apply_keeper(sr_runtime *runtime, const struct sr_config *config)
+{
+    const char *wanted = config->global.selection_state;
+    const char *now = runtime->keeper ? sr_arms_keeper_path(runtime->keeper) : "";
+    struct sr_err err = {0};
+    if (strcmp(wanted ? wanted : "", now) == 0)
+        return;
+    sr_arms_keeper_close(runtime->keeper);
+    runtime->keeper = NULL;
+    if (wanted && *wanted && sr_arms_keep(&runtime->keeper, runtime->arms, wanted, &err))
+        sr_log(SR_LOG_WARN, "selection_state_failed", "%s; what is learned is not kept", err.message);
+}
+
 static struct sr_cache_limits cache_limits(const struct sr_router *router)
 {
     static const enum sr_cache_eviction evictions[] = {
@@ -255,13 +276,6 @@ static struct sr_cache_limits cache_limits(const struct sr_router *router)
     };
 }
 
-static void publish_revision(sr_runtime *runtime, const struct sr_router *router)
-{
-    struct sr_bytes revision = sr_bytes_str(router->config->revision);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_CONFIG_INFO);
-    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, 1, &revision);
-}
-
 sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
                             size_t error_size)
 {
@@ -271,6 +285,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         return NULL;
     }
     pthread_mutex_init(&runtime->lock, NULL);
+    pthread_mutex_init(&runtime->scrape, NULL);
     struct sr_err err = {0};
     if (options && !sr_abi_take(&runtime->options, sizeof runtime->options,
                                 SR_ABI_UP_TO(struct sr_runtime_options, log_ctx), options)) {
@@ -281,7 +296,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
-        sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool))
+        sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
+        sr_arms_new(&runtime->arms))
         goto no_memory;
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
@@ -293,8 +309,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     const struct sr_config_limits *counted = &runtime->now.router->config->global.limits;
     if (sr_cache_new(&runtime->cache, &limits) || sr_limiter_new(&runtime->limiter, counted->max_counters))
         goto no_memory;
+    apply_keeper(runtime, runtime->now.router->config);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
-    publish_revision(runtime, runtime->now.router);
     return runtime;
 no_memory:
     say(error, error_size, "out of memory");
@@ -322,7 +338,7 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     old = runtime->now;
     runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
-    publish_revision(runtime, fresh.router);
+    apply_keeper(runtime, fresh.router->config);
     struct sr_cache_limits limits = cache_limits(fresh.router);
     sr_cache_set(runtime->cache, &limits);
     result = SR_LIT("success");
@@ -341,14 +357,26 @@ void sr_runtime_close(sr_runtime *runtime)
         sr_mem_free(runtime->logs[i].target);
     }
     unload(&runtime->now);
+    sr_arms_keeper_close(runtime->keeper);
+    sr_arms_free(runtime->arms);
     sr_cache_free(runtime->cache);
     sr_limiter_free(runtime->limiter);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_metrics_free(runtime->metrics);
+    pthread_mutex_destroy(&runtime->scrape);
     pthread_mutex_destroy(&runtime->lock);
     sr_mem_free(runtime->path);
     sr_mem_free(runtime);
+}
+
+static void publish_revision(sr_runtime *runtime)
+{
+    struct sr_router *router = sr_runtime_router(runtime);
+    struct sr_bytes revision = sr_bytes_str(router->config->revision);
+    sr_metrics_clear(runtime->metrics, SR_METRIC_CONFIG_INFO);
+    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, 1, &revision);
+    sr_router_unref(router);
 }
 
 static void publish_cache(sr_runtime *runtime)
@@ -361,47 +389,28 @@ static void publish_cache(sr_runtime *runtime)
     sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_BYTES, (double)stats.bytes, NULL);
 }
 
-static void publish_worker(void *ctx, const struct sr_pool_worker_count *count)
+static void publish_work(sr_runtime *runtime)
 {
-    struct sr_metrics *metrics = ctx;
-    sr_metrics_add(metrics, SR_METRIC_WORKER_IN_FLIGHT, count->in_flight, &count->worker);
-    sr_metrics_add(metrics, SR_METRIC_WORKER_OPEN, count->open, &count->worker);
-    sr_metrics_add(metrics, SR_METRIC_WORKER_DRAINING, count->draining, &count->worker);
-    if (count->ejections)
-        sr_metrics_add(metrics, SR_METRIC_WORKER_EJECTIONS, count->ejections, &count->worker);
-}
-
-static void publish_queue(void *ctx, const char *group, uint32_t waiting)
-{
-    struct sr_bytes name = sr_bytes_str(group);
-    sr_metrics_add(ctx, SR_METRIC_POOL_WAITING, waiting, &name);
-}
-
-/* The runtime's lock is held: what two calls would add at once counted double. */
-static void publish_pool(sr_runtime *runtime)
-{
-    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_IN_FLIGHT);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_OPEN);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_DRAINING);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_POOL_WAITING);
-    sr_pool_count(runtime->pool, publish_worker, publish_queue, runtime->metrics);
+    struct sr_workers_stats work = {0};
+    pthread_mutex_lock(&runtime->lock);
+    if (runtime->workers)
+        work = sr_workers_stats(runtime->workers);
+    pthread_mutex_unlock(&runtime->lock);
+    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
+    sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
 }
 
 size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 {
     struct sr_buf text;
     sr_buf_init(&text, (size_t)64 << 20);
-    pthread_mutex_lock(&runtime->lock);
-    struct sr_workers_stats work = {0};
-    if (runtime->workers)
-        work = sr_workers_stats(runtime->workers);
-    publish_pool(runtime);
-    pthread_mutex_unlock(&runtime->lock);
-    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
-    sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
+    pthread_mutex_lock(&runtime->scrape);
+    publish_revision(runtime);
+    publish_work(runtime);
     publish_cache(runtime);
     sr_report_workers(runtime->pool, runtime->metrics);
     size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
+    pthread_mutex_unlock(&runtime->scrape);
     if (size) {
         size_t copy = n < size ? n : size - 1;
         if (copy)
@@ -420,6 +429,11 @@ struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
 struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime)
 {
     return runtime->limiter;
+}
+
+struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime)
+{
+    return runtime->arms;
 }
 
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime)

@@ -25,6 +25,9 @@ struct sr_cache *sr_runtime_cache(sr_runtime *runtime);
 /* The counters of limits; as long as the runtime. */
 struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime);
 
+/* What algorithms have learned, which lives as long as the runtime. */
+struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime);
+
 /* A new reference to the current router: release it with sr_router_unref. */
 struct sr_router *sr_runtime_router(sr_runtime *runtime);
 

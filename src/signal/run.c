@@ -53,7 +53,8 @@ static struct sr_signal_task *task_of(struct sr_task *base)
     return (struct sr_signal_task *)((char *)base - offsetof(struct sr_signal_task, base));
 }
 
-/* Copies hits, probabilities and findings to the owner's arena; labels and names belong to the signal set. */
+/* Copies hits, probabilities, the vector and findings to the owner's arena; labels and names belong to the
+ * signal set. */
 static int copy_result(struct sr_arena *arena, const struct sr_signal_result *from,
                        struct sr_signal_result *to)
 {
@@ -70,6 +71,13 @@ static int copy_result(struct sr_arena *arena, const struct sr_signal_result *fr
             return SR_ENOMEM;
         memcpy(probabilities, from->probabilities, from->n_labels * sizeof *probabilities);
         to->probabilities = probabilities;
+    }
+    if (from->vector) {
+        float *vector = sr_arena_calloc(arena, from->dimensions, sizeof *vector);
+        if (!vector)
+            return SR_ENOMEM;
+        memcpy(vector, from->vector, from->dimensions * sizeof *vector);
+        to->vector = vector;
     }
     if (from->n_findings) {
         struct sr_signal_finding *findings = sr_arena_calloc(arena, from->n_findings, sizeof *findings);

@@ -174,6 +174,9 @@ struct sr_signal_result {
     size_t n_labels;
     int top;       /* index of the best label, -1 = none */
     float entropy; /* of the probabilities, normalised to 0..1 */
+    /* embedding only: the vector of the text, of length 1; NULL: there is none. */
+    const float *vector;
+    size_t dimensions;
     /* Guards only: */
     const struct sr_signal_finding
         *findings; /* jailbreak: the window with the highest risk; pii: every entity, by unit and offset */

@@ -74,7 +74,14 @@ static int compile_rule(struct structure_rule *rule, const struct sr_config_stru
         rc = compile_lists(rule, &config->keywords, 1, config->case_sensitive, &why);
     else
         rc = compile_lists(rule, config->sequences, config->n_sequences, config->case_sensitive, &why);
-    return rc ? sr_err_set(err, rc, "structure rule `%s`: %s", config->name, why.message) : SR_OK;
+    if (rc == SR_OK)
+        return SR_OK;
+    rc = sr_err_set(err, rc, "structure rule `%s`: %s", config->name, why.message);
+    if (err) {
+        err->line = config->pattern_at.line;
+        err->column = config->pattern_at.column;
+    }
+    return rc;
 }
 
 static int structure_compile(struct sr_signal_set **out, const struct sr_config *config,

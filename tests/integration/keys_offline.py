@@ -93,6 +93,10 @@ PROVIDERS = [
         (ABSENT, "fam"), explain(lambda e: "enable_thinking" in e.edits), (False, True)),
     refused("providers.models[].api_format", site(), ("openai", "anthropic"), "is not supported"),
     refused("providers.models[].backend_refs[].provider", site(), ("openai", "anthropic"), "is not supported"),
+    refused("providers.models[].backend_refs[].type", site(), ("vllm", "minimax"), "is not supported"),
+    Key("providers.models[].external_model_ids.*", site(model("one", "@0", external_model_ids={"vllm": "a"})), ("org/a", "org/b"),
+        explain(lambda e: e.edits), ('"org/a"', '"org/b"')),
+    refused("global.router.config_source", site(router={}), ("file", "kubernetes"), "no resources of Kubernetes"),
 ]
 
 SIGNALS = [
@@ -195,7 +199,6 @@ ROUTING = [
     Key(D + "modelRefs[].reasoning_effort", EFFORT, ("low", "high"), explain(lambda e: '"high"' in e.edits), (False, True)),
     Key(D + "modelRefs[].reasoning_description", THINKING, (ABSENT, "hard"),
         explain(lambda e: e.all.get("reasoning_description")), (None, "hard")),
-    refused(D + "algorithm.type", site(decisions=[decision()]), ("static", "router_dc"), "is not supported"),
     refused(D + "plugins[fast_response].type", site(decisions=[FAST]), ("fast_response", "fast"), "unknown plugin `fast`"),
     Key(D + "plugins[fast_response].configuration.message", site(decisions=[FAST]), ("Hi.", "Bye."),
         explain(lambda e: "Bye." in e.all["reply"]), (False, True)),

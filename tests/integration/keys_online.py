@@ -303,7 +303,7 @@ UPSTREAMS = [
         ("Bearer yours", "Bearer mine")),
     Key(BACKEND + "api_key_env", backend(), ("HOME", "NO_SUCH_VARIABLE"),
         lambda config, bench: check(config, bench.directory, {"HOME": "/root"}).removeprefix("error: "),
-        ("good", "`api_key_env`: the environment variable `NO_SUCH_VARIABLE` is not set")),
+        ("good", "warning: `api_key_env`: the environment variable `NO_SUCH_VARIABLE` is not set")),
     Key(BACKEND + "tls_ca_file", tls_site(), ("%/ca.pem", "%/stranger.pem"), status(), (200, 502)),
     Key(BACKEND + "tls_verify", tls_site("stranger.pem"), (True, False), status(), (502, 200)),
 ]
@@ -364,6 +364,8 @@ PROGRAM = [
 LIMITS = [
     Key(GATEWAY + "max_body_bytes", site(), (1024, "1MiB"), served(lambda g, b: post(g, chat("hello " * 500)).status),
         (413, 200)),
+    Key(GATEWAY + "max_body_values", site(), (64, 1000),
+        served(lambda g, b: post(g, {**chat(""), "messages": 40 * chat("hello")["messages"]}).status), (413, 200)),
     Key(GATEWAY + "max_buffered_bytes", site(), (4096, "256MiB"), served(beside_half_a_body), (503, 200)),
     Key(GATEWAY + "max_header_bytes", site(), (1024, "64KiB"), status(x_long="a" * 3000), (431, 200)),
     Key(GATEWAY + "max_connections", site(), (1, 9), served(second_client), (503, 200)),

@@ -92,6 +92,8 @@ def leaves(schema):
     found = []
 
     def walk(node, path, inside):
+        if "x-inert" in node or "x-refused" in node:
+            return
         if "$ref" in node:
             name = node["$ref"].rsplit("/", 1)[1]
             if name in inside:

@@ -74,3 +74,57 @@ def test_wrong_options(wrong):
 def test_a_folder_without_data(tmp_path):
     code, _, err = bench("--data", tmp_path)
     assert code == 3 and "airline_trajectories.jsonl" in err
+
+
+def plan(*args):
+    code, out, err = bench("--plan", "--json", *args)
+    assert code == 0, err
+    return json.loads(out)
+
+
+def by_hand(requests, kv_tokens, longest, split, cached, rate):
+    """The plan of docs/sizing.md, once more: GPUs of one pool, of the short one, of the long one."""
+    def gpus(some, n):
+        ms = sum(0.1 * p * (1 - 0.9 * cached) + a * (10 + 0.1 * n) / n for p, a in some)
+        return rate * ms / len(requests) / 1000 / 0.85
+    wide, narrow = min(256, kv_tokens // split), max(1, min(256, kv_tokens // longest))
+    short = [r for r in requests if sum(r) <= split]
+    return gpus(requests, narrow), gpus(short, wide), gpus([r for r in requests if sum(r) > split], narrow)
+
+
+def azure():
+    for share, first, last in ((0.8, 64, 2048), (0.12, 2048, 8192), (0.08, 8192, 65536)):
+        count = round(share * 20000)
+        for i in range(count):
+            tokens = first * (last / first) ** ((i + 0.5) / count)
+            yield tokens * 0.8, tokens * 0.2
+
+
+@pytest.mark.parametrize("split, blocks, longest", ((8192, 32768, 65536), (2048, 65536, 131072), (4096, 1000, 65536)))
+def test_the_plan_is_what_the_page_says(split, blocks, longest):
+    document = plan("--split", split, "--blocks", blocks, "--longest", longest, "--rate", 500)
+    requests = list(azure())
+    for row in document["rows"]:
+        assert row["saved"] == pytest.approx(row["alpha"] * (1 - 1 / row["rho"]), abs=1e-4)
+        if row["trace"] != "azure":
+            continue
+        one, short, long = by_hand(requests, blocks * 16, longest, split, row["cached"], 500)
+        assert row["saved"] == pytest.approx(1 - (short + long) / one, abs=1e-4)
+        for mine, theirs in ((one, "one_pool"), (short, "short_pool"), (long, "long_pool")):
+            assert abs(row[theirs] - mine) < 1.001
+        assert row["short_requests"] == pytest.approx(sum(sum(r) <= split for r in requests) / len(requests), abs=1e-4)
+
+
+def test_the_plan_takes_the_best_split():
+    best = {(row["trace"], row["cached"]): row for row in plan()["rows"]}
+    assert {trace for trace, _ in best} == {"agents", "rag", "chat", "the three", "azure", "80 % short", "95 % short"}
+    for split in (2048, 8192, 32768):
+        for row in plan("--split", split)["rows"]:
+            assert best[row["trace"], row["cached"]]["saved"] >= row["saved"] - 1e-6
+    assert "17 to 39 %" in bench("--plan")[1]
+
+
+@pytest.mark.parametrize("args", (("--split", 65536), ("--blocks", 1), ("--longest", 0), ("--soak",), ("--rate", 0)))
+def test_plans_that_make_no_sense(args):
+    code, out, err = bench("--plan", *args)
+    assert code == 2, err

@@ -50,7 +50,7 @@ def test_a_good_file(file):
 @pytest.mark.parametrize("right, wrong, line, column, says", [
     ("fuzzy_threshold: 2", "fuzzy_treshold: 2", 11, 49, "unknown key `fuzzy_treshold`, did you mean `fuzzy_threshold`?"),
     ("fuzzy_threshold: 2", "fuzzy_threshold: many", 11, 66, "`fuzzy_threshold`: expected a whole number, found `many`"),
-    ("fuzzy_threshold: 2", "fuzzy_threshold: 99", 11, 66, "`fuzzy_threshold` must be between 0 and 16, found 99"),
+    ("fuzzy_threshold: 2", "fuzzy_threshold: 101", 11, 66, "`fuzzy_threshold` must be between 0 and 100, found 101"),
     ("fuzzy_threshold: 2", "method: regexp", 11, 57, "`method`: unknown value `regexp`, did you mean `regex`?"),
     ("default_model: small", "default_model: smal", 4, 20, "no model `smal` in providers.models, did you mean `small`?"),
     ("reasoning_family: qwen3", "reasoning_family: qwen", 7, 39,
@@ -66,13 +66,14 @@ def test_a_good_file(file):
     ("type: system_prompt", "type: system_promt", 17, 24, "unknown plugin `system_promt`, did you mean `system_prompt`?"),
     ("type: system_prompt", "type: rag", 17, 24,
      "plugin `rag` is not supported by this version of semroute: nothing is added to a request but a system prompt"),
-    ("  semroute: {log", "  router: {model_selection: {}}\n  semroute: {log", 19, 12,
+    ("  semroute: {log", "  router: {model_selection: {method: knn}}\n  semroute: {log", 19, 12,
      "`model_selection` is not supported by this version of semroute: "
      "candidates are chosen by their score in the domain"),
     ("log_level: warn", "log_level: loud", 19, 25,
      "`log_level`: unknown value `loud`; it is one of `debug`, `info`, `warn`, `error`"),
     ("  semroute:", "\tsemroute:", 19, 1, "YAML is indented with spaces; this line has a tab"),
-    ("version: v0.3", "version: v0.9", 1, 10, "`version`: unknown value `v0.9`, did you mean `v0.3`?"),
+    ("version: v0.3", "version: v0.9", 1, 10, "`version`: unknown value `v0.9`; a file in today's shape says `version: v0.3`; one from before versions is flat, "
+     "and `semroute migrate FILE` converts it"),
 ])
 def test_a_mistake_has_its_place_and_a_hint(file, right, wrong, line, column, says):
     assert right in GOOD
@@ -105,7 +106,7 @@ def test_exit_codes(file, tmp_path):
     assert check(file, GOOD).returncode == 0
     assert check(file, "version: v0.3\nprovider: {}\n").returncode == 1
     missing = semroute("check", tmp_path / "none.yaml")
-    assert missing.returncode == 1 and f"{tmp_path / 'none.yaml'}: error: cannot be opened" in missing.stdout
+    assert missing.returncode == 3 and f"{tmp_path / 'none.yaml'}: error: cannot be opened" in missing.stdout
     assert semroute("check").returncode == 2 and semroute("check", "--strict", file).returncode == 2
     assert check(file, "").returncode == 1
     assert check(file, "[1, 2").returncode == 1
@@ -113,11 +114,14 @@ def test_exit_codes(file, tmp_path):
 
 def test_variables_that_are_not_set(file):
     text = GOOD.replace('"127.0.0.1:8000"', '"${SMALL_AT}"').replace("weight: 2", "api_key_env: LARGE_KEY")
+    unset = [("7:81", "`${SMALL_AT}`: this environment variable is not set; ${NAME:-default} gives a default"),
+             ("8:87", "`api_key_env`: the environment variable `LARGE_KEY` is not set")]
     done = check(file, text)
-    assert done.returncode == 1
-    assert done.stdout.splitlines() == [
-        f"{file}:7:81: error: `${{SMALL_AT}}`: this environment variable is not set; ${{NAME:-default}} gives a default",
-        f"{file}:8:87: error: `api_key_env`: the environment variable `LARGE_KEY` is not set"]
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:2] == [f"{file}:{place}: warning: {says}" for place, says in unset]
+    started = semroute("serve", "--lenient", "-c", file, "--gateway", "127.0.0.1:0", "--api", "off", "--metrics", "off",
+                       "--extproc", "off")
+    assert started.returncode != 0 and f"{file}:7:81: error: {unset[0][1]} (and 1 more)" in started.stderr, started.stderr
     assert check(file, text, env={"SMALL_AT": "127.0.0.1:8000", "LARGE_KEY": "k"}).returncode == 0
     wrong = check(file, text, env={"SMALL_AT": "nowhere", "LARGE_KEY": "k"})
     assert wrong.returncode == 1 and f"{file}:7:81: error: `endpoint`" in wrong.stdout
@@ -135,7 +139,8 @@ def test_files_that_are_not_there(file, tmp_path):
     assert done.returncode == 1
     assert [line.removeprefix(f"{file}:") for line in done.stdout.splitlines()] == [
         f"{place}: error: `{key}`: cannot open `{gone}`: No such file or directory" for place, key in (
-            ("8:87", "tls_ca_file"), ("19:41", "cert_file"), (f"19:{53 + len(str(gone))}", "key_file"), ("20:61", "model_id"))]
+            ("8:87", "tls_ca_file"), ("19:41", "cert_file"), (f"19:{53 + len(str(gone))}", "key_file"))] + [
+        f"20:61: warning: `model_id`: there is no `{gone}`: the built-in model takes its place"]
     started = semroute("serve", "-c", file, "--gateway", "127.0.0.1:0", "--api", "off", "--metrics", "off",
                        "--extproc", "off")
     assert started.returncode != 0 and f"{file}:8:87: error: `tls_ca_file`: cannot open" in started.stderr
@@ -144,7 +149,10 @@ def test_files_that_are_not_there(file, tmp_path):
 def test_what_only_compiling_shows(file, tmp_path):
     done = check(file, GOOD.replace("[python], fuzzy_threshold: 2", "['(open'], method: regex"))
     assert done.returncode == 1
-    assert "keyword rule `code`, keyword 1: bad pattern at byte 5: missing closing parenthesis" in done.stdout
+    assert f"{file}:11:40: error: keyword rule `code`, keyword 1: bad pattern at byte 5: missing closing parenthesis" in done.stdout
+    structure = "structure: [{name: s, feature: {type: count, source: {type: regex, pattern: '[a'}}}]\n    domains:"
+    done = check(file, GOOD.replace("domains:", structure).replace("{type: domain, name: math}", "{type: structure, name: s}"))
+    assert done.returncode == 1 and f"{file}:12:81: error: structure rule `s`: bad pattern" in done.stdout, done.stdout
     (tmp_path / "model").write_bytes(b"no model")
     done = check(file, GOOD + f"  model_catalog: {{modules: {{classifier: {{domain: {{model_id: {tmp_path / 'model'}}}}}}}}}\n")
     assert done.returncode == 1 and str(tmp_path / "model") in done.stdout
@@ -223,7 +231,7 @@ def test_a_file_of_the_second_release_routes(start, tmp_path):
     text, warnings = migrated("release_l1", tmp_path, {
         "good": "1 models, 4 decisions", "vllm.models.internal:8000": f"127.0.0.1:{mock.port}"})
     path = DATA / "release_l1.yaml"
-    assert f"{path}:92:1: warning: `clear_route_cache` has no equivalent in this version" in warnings
+    assert "clear_route_cache" not in warnings and "    clear_route_cache: true\n" in text
     gateway = start.gateway(text)
     assert gateway.post(chat(MATH)).headers["x-vsr-selected-decision"] == "math_decision"
     body = json.loads(mock.last_body())
@@ -240,7 +248,10 @@ def test_a_file_of_the_second_release_routes(start, tmp_path):
 def test_migrate_refuses_what_it_cannot_read(file, tmp_path):
     file.write_text(GOOD)
     done = semroute("migrate", file)
-    assert done.returncode == 1 and "already; there is nothing to migrate" in done.stderr and not done.stdout
+    assert (done.returncode, done.stdout) == (0, GOOD) and f"{file}: warning: already current" in done.stderr
+    file.write_text(GOOD.replace("v0.3", "v0.2"))
+    done = semroute("migrate", file)
+    assert done.returncode == 1 and "only flat files, which have no `version`" in done.stderr and not done.stdout
     existing = tmp_path / "new.yaml"
     existing.write_text("mine")
     done = semroute("migrate", DATA / "release_l0.yaml", "-o", existing)

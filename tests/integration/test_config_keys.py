@@ -12,14 +12,30 @@ import keys_offline
 import keys_online
 import keys_picking
 import keys_pools
+import keys_selection
 import keys_stores
+import keys_tiers
 import pytest
 from conftest import semroute
 from keys_bench import Bench
 from keys_site import leaves, place
 
-KEYS = [*keys_offline.KEYS, *keys_online.KEYS, *keys_extproc.KEYS, *keys_guards.KEYS, *keys_inference.KEYS, *keys_cache.KEYS,
-        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS, *keys_identity.KEYS, *keys_limits.KEYS]
+MODULES = (
+    keys_cache,
+    keys_extproc,
+    keys_guards,
+    keys_identity,
+    keys_inference,
+    keys_limits,
+    keys_offline,
+    keys_online,
+    keys_picking,
+    keys_pools,
+    keys_selection,
+    keys_stores,
+    keys_tiers,
+)
+KEYS = [key for module in MODULES for key in module.KEYS]
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,10 @@
 """Workers that come and go: from a file, and from a real name server with short TTLs."""
 import contextlib
+import http.server
 import shutil
 import signal
 import subprocess
+import threading
 
 from conftest import Gateway, chat, free_ports
 from test_pools import Asked, Held, until
@@ -171,3 +173,149 @@ def test_srv(tmp_path):
             dns.serve("--address=/a.test/127.0.0.1")
             s.logged("it has no worker now")
             until(lambda: s.ask().status == 503)
+
+
+class Watched:
+    """A worker that says on command whether it is well and what it has to do, at an address of its own."""
+
+    def __init__(self, address="127.0.0.1", port=0):
+        self.address, self.status, self.running, self.requests, self.checks, self.scrapes = address, 200, 0, 0, 0, 0
+        watched = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, status, kind, body):
+                self.send_response(status)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                if self.path == "/health":
+                    watched.checks += 1
+                    return self.answer(watched.status, "text/plain", b"")
+                watched.scrapes += 1
+                self.answer(200, "text/plain", b"vllm:num_requests_running %d\nvllm:num_requests_waiting 0\n"
+                            b"vllm:prefix_cache_queries_total 1000\nvllm:prefix_cache_hits_total 250\n" % watched.running)
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"]))
+                watched.requests += 1
+                self.answer(200, "application/json", b'{"choices":[]}')
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer((address, port), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def series(self, name, pool=""):
+        return f'{name}{{{pool}worker="http://{self.address}:{self.port}"}} '
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+WATCHED = """
+version: v0.3
+providers:
+  defaults: {default_model: m}
+  models:
+    - name: m
+      reliability: {health_check_path: /health, health_check_interval: 100ms, health_check_timeout: 10s}
+routing: {}
+global: {semroute: {pools: [{model: m, policy: least_load, metrics: {interval: 100ms}, endpoints: {%s}}]}}
+"""
+
+
+@contextlib.contextmanager
+def watched(tmp_path, endpoints, workers):
+    gateway = Gateway(WATCHED % endpoints, tmp_path)
+    try:
+        yield gateway
+    finally:
+        gateway.stop()
+        for worker in workers:
+            worker.stop()
+
+
+def shares(gateway, workers, n=6):
+    before = [w.requests for w in workers]
+    assert [gateway.post(chat("hello", "m")).status for _ in range(n)] == [200] * n
+    return [w.requests - b for w, b in zip(workers, before)]
+
+
+def check_and_scrape(gateway, workers, remove):
+    """Both workers are checked and asked for their load; one that is removed is not, and has no series any more."""
+    a, b = workers
+    until(lambda: a.checks > 1 and b.checks > 1 and a.scrapes > 1 and b.scrapes > 1)
+    a.status = 500
+    until(lambda: a.series("semroute_worker_down") + "1" in gateway.metrics())
+    assert shares(gateway, workers) == [0, 6]
+    a.status = 200
+    until(lambda: a.series("semroute_worker_down") + "0" in gateway.metrics())
+    b.running = 50
+    until(lambda: b.series("semroute_pool_worker_running", 'pool="m",') + "50" in gateway.metrics())
+    assert b.series("semroute_pool_reported_hit_rate", 'pool="m",') + "0.25" in gateway.metrics()
+    assert shares(gateway, workers) == [6, 0]
+    remove()
+    until(lambda: a.series("semroute_worker_down") not in gateway.metrics())
+    assert a.series("semroute_pool_worker_running", 'pool="m",') not in gateway.metrics()
+    assert b.series("semroute_worker_down") + "0" in gateway.metrics()
+    until(lambda: asked_no_more(gateway, a, b))
+
+
+def asked_no_more(gateway, gone, stays):
+    """No question while the one that stays is asked ten times."""
+    before, goal = gone.checks + gone.scrapes, stays.checks + 10
+    until(lambda: stays.checks >= goal)
+    return gone.checks + gone.scrapes == before
+
+
+def test_checks_and_loads_of_a_file(tmp_path):
+    workers, file = [Watched(), Watched()], tmp_path / "workers"
+    lines = [f"127.0.0.1:{w.port}\n" for w in workers]
+    file.write_text("".join(lines))
+    with watched(tmp_path, f"file: {file}", workers) as gateway:
+        check_and_scrape(gateway, workers, lambda: file.write_text(lines[1]))
+        file.write_text("".join(lines))
+        checks = workers[0].checks
+        until(lambda: workers[0].checks > checks)
+
+
+def test_checks_and_loads_of_dns(tmp_path):
+    """Two addresses of one name, with one port."""
+    with name_server(tmp_path) as dns:
+        first = Watched()
+        workers = [first, Watched("127.0.0.2", first.port)]
+        dns.serve("--host-record=w.test,127.0.0.1", "--host-record=w.test,127.0.0.2")
+        with watched(tmp_path, f'dns: "w.test:{first.port}", server: "127.0.0.1:{dns.port}"', workers) as gateway:
+            check_and_scrape(gateway, workers, lambda: dns.serve("--host-record=w.test,127.0.0.2"))
+
+
+def test_checks_and_loads_of_srv(tmp_path):
+    with name_server(tmp_path) as dns:
+        workers = [Watched(), Watched()]
+        records = [f"--srv-host=_http._tcp.w.test,a.test,{w.port}" for w in workers]
+        dns.serve("--address=/a.test/127.0.0.1", *records)
+        with watched(tmp_path, f'srv: _http._tcp.w.test, server: "127.0.0.1:{dns.port}"', workers) as gateway:
+            check_and_scrape(gateway, workers, lambda: dns.serve("--address=/a.test/127.0.0.1", records[1]))
+
+
+def test_series_of_workers_that_are_gone(tmp_path):
+    """As many workers as come and go: what is there now has its series, and the table of metrics does not grow."""
+    file = tmp_path / "workers"
+    file.write_text("127.9.9.9:1\n")
+    with site(tmp_path, f"file: {file}", []) as s:
+        for first in (2, 402, 802):
+            file.write_text("".join(f"127.9.9.9:{port}\n" for port in range(first, first + 400)))
+            until(lambda: f'semroute_worker_open{{worker="http://127.9.9.9:{first + 399}"}} 0' in s.gateway.metrics())
+        text = s.gateway.metrics()
+        assert text.count("semroute_worker_open{") == 400 and '"other"' not in text
+        assert s.ask().status == 502
+        assert 'semroute_upstream_connects_total{backend="m",result="error"}' in s.gateway.metrics()

@@ -54,6 +54,9 @@ class Site:
     def ask(self, text="a sum", model="auto", **more):
         return self.gateway.post(chat(text, model, **more))
 
+    def order(self, order, worker):
+        assert request(self.mock.port + 2, "PUT", f"/mock/{order}?worker={worker}").status == 200
+
     def sent_to(self, worker):
         return json.loads(self.mock.last_body(worker))
 
@@ -142,6 +145,24 @@ def test_answers_for_the_client_are_not_tried_again(tmp_path, status):
             s.fail(worker, {"x-mock-status": str(status)})
         assert s.ask().status == status
         assert s.requests(0) + s.requests(1) == 1
+
+
+def test_a_killed_worker_loses_no_request(tmp_path):
+    """All of its requests go to the other one, also when they are more than the budget of retries."""
+    with site(tmp_path) as s:
+        for worker in (0, 1):
+            s.fail(worker, {"x-mock-delay-ms": "1000"})
+        answers = []
+        asked = [threading.Thread(target=lambda: answers.append(s.ask(model="first").status)) for _ in range(60)]
+        for thread in asked:
+            thread.start()
+        until = time.monotonic() + 60
+        while s.requests(0) < 20:
+            assert time.monotonic() < until
+        s.order("kill", 0)
+        for thread in asked:
+            thread.join()
+        assert answers == [200] * 60
 
 
 def test_garbage(tmp_path):

@@ -2,6 +2,7 @@
 #include "config/bind/bind.h"
 
 #include "config/bind/hint.h"
+#include "config/bind/idle.h"
 #include "config/bind/meaning.h"
 #include "config/bind/scalar.h"
 
@@ -116,9 +117,14 @@ static void bind_plugin(struct sr_binder *b, const struct sr_field *field, const
                 "unknown key `%.60s`: a plugin has `type` and `configuration`, and its settings belong "
                 "under `configuration`",
                 item->keys[i]->text.p);
-    const struct sr_variant *variant = find_variant(b, field, type);
-    if (!variant)
+    if (sr_key_is_among(field->later, type->text) && sr_yaml_get(configuration, "enabled") &&
+        sr_key_is_off(configuration, false))
         return;
+    const struct sr_variant *variant = find_variant(b, field, type);
+    if (!variant) {
+        sr_bind_drop(b, item);
+        return;
+    }
     bool *set = (bool *)((char *)target + variant->set_offset);
     if (*set) {
         sr_bind_error(b, type, "plugin `%s` is given twice", variant->type);
@@ -178,7 +184,8 @@ static const struct sr_field *find_field(const struct sr_section *section, struc
     return NULL;
 }
 
-static void unknown_key(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *key)
+static void unknown_key(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *map,
+                        const struct sr_yaml_node *key)
 {
     char hint[160], path[120];
     struct sr_nearest nearest = {.word = key->text};
@@ -186,6 +193,7 @@ static void unknown_key(struct sr_binder *b, const struct sr_section *section, c
         if (sr_bytes_eq(key->text, sr_bytes_str(*later))) {
             sr_bind_unsupported(b, key, "`%s` is not supported by this version of semroute%s", *later,
                                 sr_meaning_refused(*later).text);
+            sr_bind_drop(b, map);
             return;
         }
     for (size_t i = 0; i < section->n_fields; i++)
@@ -207,7 +215,8 @@ static void check_required(struct sr_binder *b, const struct sr_section *section
     for (size_t i = 0; i < section->n_fields; i++) {
         const struct sr_field *field = &section->fields[i];
         if ((field->flags & SR_FIELD_REQUIRED) && !sr_yaml_get(node, field->key))
-            sr_bind_error(b, node, "`%s` is missing in this %s", field->key, section->name);
+            (field->flags & SR_FIELD_DROPPABLE ? sr_bind_unsupported : sr_bind_error)(
+                b, node, "`%s` is missing in this %s", field->key, section->name);
     }
 }
 
@@ -232,8 +241,8 @@ void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct
                           field->key);
         else if (field)
             bind_field(b, field, node->items[i], target);
-        else
-            unknown_key(b, section, node->keys[i]);
+        else if (!sr_key_is_inert(b, section, node->keys[i], node->items[i]))
+            unknown_key(b, section, node, node->keys[i]);
     }
     check_required(b, section, node);
     if (section->finish)

@@ -38,6 +38,39 @@ void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, c
     va_end(args);
 }
 
+void sr_bind_drop(struct sr_binder *b, const struct sr_yaml_node *node)
+{
+    if (!b->lenient)
+        return;
+    if (b->n_dropped == b->dropped_capacity) {
+        size_t capacity = b->dropped_capacity ? 2 * b->dropped_capacity : 16;
+        const struct sr_yaml_node **more = sr_bind_calloc(b, capacity, sizeof *more);
+        if (!more)
+            return;
+        if (b->n_dropped)
+            memcpy(more, b->dropped, b->n_dropped * sizeof *more);
+        b->dropped = more;
+        b->dropped_capacity = capacity;
+    }
+    b->dropped[b->n_dropped++] = node;
+}
+
+bool sr_bind_dropped(const struct sr_binder *b, const struct sr_yaml_node *node)
+{
+    for (size_t i = 0; i < b->n_dropped; i++)
+        if (b->dropped[i] == node)
+            return true;
+    return false;
+}
+
+void sr_bind_unset(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(b, b->draft ? SR_PROBLEM_WARNING : SR_PROBLEM_ERROR, node, fmt, args);
+    va_end(args);
+}
+
 void *sr_bind_calloc(struct sr_binder *b, size_t count, size_t size)
 {
     void *p = sr_arena_calloc(b->arena, count, size);

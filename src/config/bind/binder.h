@@ -12,6 +12,9 @@ struct sr_binder {
     struct sr_arena *arena;        /* the snapshot's */
     struct sr_problems *problems;
     bool lenient;
+    bool draft;                          /* what a server's environment gives may be missing */
+    const struct sr_yaml_node **dropped; /* what a lenient load leaves a part of out, see sr_bind_drop */
+    size_t n_dropped, dropped_capacity;
     int rc; /* SR_OK, or SR_ENOMEM from then on */
 };
 
@@ -23,6 +26,15 @@ void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const
 
 /* A key or value that exists elsewhere but not here: an error, or a warning when lenient. */
 void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+    SR_PRINTF(3, 4);
+
+/* Remembers that a lenient load leaves out a part of `node` that would act, for config/link/ to find what
+ * depends on it. */
+void sr_bind_drop(struct sr_binder *b, const struct sr_yaml_node *node);
+bool sr_bind_dropped(const struct sr_binder *b, const struct sr_yaml_node *node);
+
+/* What has to be there before the configuration is used: an error, or a warning in a draft. */
+void sr_bind_unset(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
     SR_PRINTF(3, 4);
 
 /* Zeroed memory and copies from the snapshot's arena. Never NULL for the copy ("" when out of memory); NULL

@@ -9,6 +9,7 @@
 struct expander {
     struct sr_arena *arena;
     struct sr_problems *problems;
+    bool draft;
     struct sr_buf buf;
 };
 
@@ -47,8 +48,9 @@ static int replace(struct expander *x, struct sr_yaml_node *node, struct sr_byte
         return sr_buf_append_bytes(&x->buf, sr_bytes_str(value));
     if (has_default)
         return sr_buf_append(&x->buf, rest.p + 2, rest.n - 2);
-    complain(x, node, "this environment variable is not set; ${NAME:-default} gives a default",
-             sr_bytes_of(name, n));
+    sr_problems_add(x->problems, x->draft ? SR_PROBLEM_WARNING : SR_PROBLEM_ERROR, node->line, node->column,
+                    "`${%s}`: this environment variable is not set; ${NAME:-default} gives a default", name);
+    node->broken = true;
     return SR_OK;
 }
 
@@ -96,9 +98,9 @@ static int expand_node(struct expander *x, struct sr_yaml_node *node)
     return rc;
 }
 
-int sr_env_expand(struct sr_yaml_node *root, struct sr_arena *arena, struct sr_problems *problems)
+int sr_env_expand(struct sr_yaml_node *root, bool draft, struct sr_arena *arena, struct sr_problems *problems)
 {
-    struct expander x = {.arena = arena, .problems = problems};
+    struct expander x = {.arena = arena, .problems = problems, .draft = draft};
     if (!root)
         return SR_OK;
     sr_buf_init(&x.buf, ENV_VALUE_MAX);

@@ -9,9 +9,10 @@
 
 #include "config/bind/yaml.h"
 
-/* Replaces in place, below `root` (NULL is allowed). An unset variable without a default and a malformed
- * reference are problems; the value is then marked broken. SR_ENOMEM, SR_ELIMIT (a value over 1 MiB). */
-int sr_env_expand(struct sr_yaml_node *root, struct sr_arena *arena,
+/* Replaces in place, below `root` (NULL is allowed). An unset variable without a default (in a `draft` only a
+ * warning) and a malformed reference are problems; the value is then marked broken. SR_ENOMEM, SR_ELIMIT (a
+ * value over 1 MiB). */
+int sr_env_expand(struct sr_yaml_node *root, bool draft, struct sr_arena *arena,
                   struct sr_problems *problems) SR_WARN_UNUSED;
 
 #endif

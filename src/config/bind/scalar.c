@@ -66,17 +66,21 @@ static void unknown_word(struct sr_binder *b, const struct sr_field *field, cons
         if (sr_bytes_eq(node->text, sr_bytes_str(*later))) {
             sr_bind_unsupported(b, node, "`%s`: `%s` is not supported by this version of semroute%s",
                                 field->key, *later, sr_meaning_refused(*later).text);
+            sr_bind_drop(b, node);
             return;
         }
-    for (const struct sr_enum_word *word = field->words; word->word; word++)
+    for (const struct sr_enum_word *word = field->words; !field->otherwise && word->word; word++)
         sr_nearest_try(&nearest, word->word);
-    if (!*sr_nearest_hint(&nearest, hint, sizeof hint)) {
+    if (field->otherwise)
+        snprintf(hint, sizeof hint, "; %s", field->otherwise);
+    else if (!*sr_nearest_hint(&nearest, hint, sizeof hint)) {
         size_t n = (size_t)snprintf(hint, sizeof hint, "; it is one of");
         for (const struct sr_enum_word *word = field->words; word->word && n < sizeof hint; word++)
             n += (size_t)snprintf(hint + n, sizeof hint - n, "%s `%s`", word == field->words ? "" : ",",
                                   word->word);
     }
-    sr_bind_error(b, node, "`%s`: unknown value `%.60s`%.220s", field->key, node->text.p, hint);
+    (field->flags & SR_FIELD_DROPPABLE ? sr_bind_unsupported : sr_bind_error)(
+        b, node, "`%s`: unknown value `%.60s`%.220s", field->key, node->text.p, hint);
 }
 
 static void bind_word(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
@@ -188,7 +192,8 @@ static const char *entry_of(struct sr_binder *b, const struct sr_field *field,
 {
     if (!text_of(b, field, item))
         return NULL;
-    if (item->text.n && strlen(item->text.p) == item->text.n)
+    bool empty_ok = (field->flags & SR_FIELD_EMPTY_ENTRIES) != 0;
+    if ((item->text.n || empty_ok) && strlen(item->text.p) == item->text.n)
         return sr_bind_dup(b, item->text);
     sr_bind_error(b, item, "`%s`: an entry must not be empty", field->key);
     return NULL;

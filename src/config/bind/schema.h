@@ -64,6 +64,9 @@ enum {
     SR_FIELD_EXCLUSIVE = 4, /* `min` itself is out of range */
     SR_FIELD_DECLARED =
         8, /* with no value of its own: config/link/ or the section's finish function reads it */
+    SR_FIELD_DROPPABLE =
+        32, /* an unknown word, or its absence, is only a warning when lenient: what depends on it is safe */
+    SR_FIELD_EMPTY_ENTRIES = 64, /* texts may be empty */
     SR_FIELD_INERT = 16, /* one value: it is checked and goes nowhere; config/bind/meaning.c says why */
 };
 
@@ -82,10 +85,18 @@ struct sr_field {
     const struct sr_section *of;
     const struct sr_variant *const *variants; /* ends with NULL */
     const char *older;                        /* the key's name in older files; NULL: it had no other */
+    const char *otherwise; /* what to do about a word that is none of `words`; NULL: the nearest is named */
     unsigned flags;
 };
 
 struct sr_binder;
+
+/* A key of vLLM Semantic Router that is taken with any value and changes nothing. */
+struct sr_inert_key {
+    const char *key;
+    const char *because;
+    bool warns; /* a user may count on it: the loader says that it changes nothing, where it is not off */
+};
 
 struct sr_section {
     const char *name; /* for messages and the JSON Schema: "decision" */
@@ -94,7 +105,10 @@ struct sr_section {
     const struct sr_field *fields;
     size_t n_fields;
     const char *const
-        *later; /* keys that vLLM Semantic Router has and this program has not; ends with NULL */
+        *later; /* keys that vLLM Semantic Router has and this program has not; ends with NULL. One that asks
+                   for nothing (empty, `false`, a mapping with `enabled: false`) is taken */
+    const char *const *switched; /* those of `later` that are off without `enabled: true`; ends with NULL */
+    const struct sr_inert_key *inert; /* ends with {NULL} */
     /* Before the keys are read, also when the mapping is absent; optional. */
     void (*prepare)(void *target);
     /* After the keys were read, when the mapping is there: checks within the section. Optional. */

@@ -151,7 +151,7 @@ bool sr_value_endpoint(struct sr_bytes s, struct sr_value_endpoint *out)
     return true;
 }
 
-static bool path_ok(struct sr_bytes path)
+bool sr_value_is_path(struct sr_bytes path)
 {
     for (size_t i = 0; i < path.n; i++)
         if (path.p[i] <= ' ' || path.p[i] == 0x7F || is_one_of(path.p[i], "?#\\\"<>"))
@@ -176,7 +176,7 @@ bool sr_value_url(struct sr_bytes s, struct sr_value_endpoint *out)
     e.path = sr_bytes_of(rest.p + n, rest.n - n);
     while (e.path.n && e.path.p[e.path.n - 1] == '/')
         e.path.n--;
-    if (!authority(sr_bytes_of(rest.p, n), &e.host, &e.port) || !path_ok(e.path))
+    if (!authority(sr_bytes_of(rest.p, n), &e.host, &e.port) || !sr_value_is_path(e.path))
         return false;
     *out = e;
     return true;

@@ -32,6 +32,9 @@ bool sr_value_endpoint(struct sr_bytes s, struct sr_value_endpoint *out);
 /* "http://host", "https://host:8443/path/"; no user, query or fragment. */
 bool sr_value_url(struct sr_bytes s, struct sr_value_endpoint *out);
 
+/* The path of a URL, without a query: no spaces, controls, quotes, `?`, `#`, `<` or `>`. */
+bool sr_value_is_path(struct sr_bytes path);
+
 /* A header name (RFC 9110 token), and a header value without control characters. */
 bool sr_value_is_header_name(struct sr_bytes s);
 bool sr_value_is_header_value(struct sr_bytes s);

@@ -62,6 +62,30 @@ static bool line_starts_with_tab(struct sr_bytes text, size_t offset)
     return false;
 }
 
+/* The value before the place of a mistake that is a variable without quotes inside `{}` or `[]`, where braces
+ * are YAML's own; empty when there is none on the line. */
+static struct sr_bytes bare_variable(struct sr_bytes text, size_t offset)
+{
+    size_t from = offset < text.n ? offset : text.n, to = from;
+    while (from > 0 && text.p[from - 1] != '\n')
+        from--;
+    while (to < text.n && text.p[to] != '\n')
+        to++;
+    bool flow = false, quoted = false;
+    for (size_t i = from; i + 1 < to; i++) {
+        char c = text.p[i];
+        quoted ^= c == '"' || c == '\'';
+        bool opens = c == '{' && text.p[i + 1] == '{';
+        if (!quoted && flow && ((c == '$' && text.p[i + 1] == '{') || opens)) {
+            const char *end = memchr(text.p + i, '}', to - i);
+            size_t n = end ? (size_t)(end - text.p) + 1 + opens : to;
+            return sr_bytes_of(text.p + i, (n < to ? n : to) - i);
+        }
+        flow |= c == '{' || c == '[';
+    }
+    return sr_bytes_of(text.p, 0);
+}
+
 static int fail_parser(struct builder *b)
 {
     const yaml_parser_t *p = &b->parser;
@@ -71,6 +95,15 @@ static int fail_parser(struct builder *b)
         return fail_reader(b);
     if (line_starts_with_tab(b->text, p->problem_mark.index))
         return fail_at(b, p->problem_mark, "YAML is indented with spaces; this line has a tab");
+    struct sr_bytes bare = bare_variable(b->text, p->problem_mark.index);
+    int n = (int)(bare.n < 60 ? bare.n : 60);
+    if (n) {
+        sr_problems_add(b->problems, SR_PROBLEM_ERROR, (uint32_t)p->problem_mark.line + 1,
+                        (uint32_t)p->problem_mark.column + 1,
+                        "not valid YAML: inside `{}` and `[]` a value with braces needs quotes: \"%.*s\"", n,
+                        bare.p);
+        return SR_EPARSE;
+    }
     sr_problems_add(b->problems, SR_PROBLEM_ERROR, (uint32_t)p->problem_mark.line + 1,
                     (uint32_t)p->problem_mark.column + 1, "not valid YAML: %s%s%s",
                     p->problem ? p->problem : "syntax error", p->context ? " " : "",
@@ -187,7 +220,8 @@ static int build_list(struct builder *b, struct sr_yaml_node *node, int depth)
 static int build_key(struct builder *b, const struct node_list *keys, struct sr_yaml_node **out, int depth)
 {
     if (b->event.type != YAML_SCALAR_EVENT)
-        return fail_at(b, b->event.start_mark, "a key must be plain text");
+        return fail_at(b, b->event.start_mark,
+                       "a key must be plain text; a value in braces, such as {{NAME}}, needs quotes");
     if (keys->count == SR_YAML_MAX_KEYS)
         return fail_at(b, b->event.start_mark, "more than 1024 keys in one mapping");
     yaml_mark_t mark = b->event.start_mark;

@@ -2,6 +2,7 @@
 #include "config/link/domains.h"
 
 #include "config/bind/hint.h"
+#include "config/link/absent.h"
 #include "config/link/names.h"
 
 /* The labels of the built-in classifier. */
@@ -42,9 +43,10 @@ static void link_own_name(struct sr_binder *b, const struct sr_yaml_node *node,
     if (name.n == 0 || sr_yaml_get(node, "mmlu_categories"))
         return;
     if (!label) {
-        sr_bind_error(b, sr_bind_at(node, "name"),
-                      "domain `%.60s` is not a label of the classifier and has no mmlu_categories%s",
-                      domain->name, label_hint(name, hint, sizeof hint));
+        (label_hint(name, hint, sizeof hint)[0] ? sr_bind_error : sr_bind_warning)(
+            b, sr_bind_at(node, "name"),
+            "domain `%.60s` is not a label of the classifier and has no mmlu_categories: it never matches%s",
+            domain->name, hint);
         return;
     }
     const char **only = sr_bind_calloc(b, 1, sizeof *only);
@@ -59,8 +61,12 @@ void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struc
     const struct sr_yaml_node *list =
         sr_yaml_get(sr_yaml_get(sr_yaml_get(root, "routing"), "signals"), "domains");
     char hint[SR_LINK_HINT_SIZE];
+    const struct sr_yaml_node *modules =
+        sr_yaml_get(sr_yaml_get(sr_yaml_get(root, "global"), "model_catalog"), "modules");
+    const struct sr_yaml_node *own = sr_yaml_get(sr_yaml_get(modules, "classifier"), "domain");
     if (config->global.domain_model[0])
         return;
+    bool absent = sr_link_is_absent(own, "model_id", config->global.domain_model);
     for (size_t i = 0; i < config->n_domains; i++) {
         struct sr_config_domain *domain = &config->domains[i];
         const struct sr_yaml_node *names = sr_yaml_get(list->items[i], "mmlu_categories");
@@ -69,9 +75,10 @@ void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struc
             const char **name = &domain->mmlu_categories.items[j];
             const char *label = sr_config_domain_label(sr_bytes_str(*name));
             if (!label)
-                sr_bind_error(b, j < names->count ? names->items[j] : names,
-                              "`%.60s` is not a label of the domain classifier%s", *name,
-                              label_hint(sr_bytes_str(*name), hint, sizeof hint));
+                (absent ? sr_bind_warning
+                        : sr_bind_error)(b, j < names->count ? names->items[j] : names,
+                                         "`%.60s` is not a label of the domain classifier%s", *name,
+                                         label_hint(sr_bytes_str(*name), hint, sizeof hint));
             else
                 *name = label;
         }

@@ -37,7 +37,7 @@ static void bind_file(struct sr_binder *b, const struct sr_yaml_node *at, struct
     sr_arena_init(&tree, 8 * FILE_MAX);
     int rc = sr_yaml_parse(&root, &tree, text, &problems);
     if (rc == SR_OK)
-        rc = sr_env_expand(root, &tree, &problems);
+        rc = sr_env_expand(root, b->draft, &tree, &problems);
     if (rc == SR_OK && root && root->kind != SR_YAML_MAP)
         sr_problems_add(&problems, SR_PROBLEM_ERROR, root->line, root->column,
                         "expected a mapping with `keys`, found %s", sr_yaml_type_name(root));

@@ -5,6 +5,7 @@
 #include "config/link/access.h"
 #include "config/link/cache.h"
 #include "config/link/domains.h"
+#include "config/link/dropped.h"
 #include "config/link/guards.h"
 #include "config/link/names.h"
 #include "config/link/on_error.h"
@@ -56,7 +57,8 @@ static void link_models(struct sr_binder *b, const struct sr_yaml_node *list, st
         sr_link_unique(b, sr_yaml_get(node, "backend_refs"), "name", "backend");
         const struct sr_yaml_node *name = sr_link_name(node, "name");
         if (name && sr_config_is_auto(config, name->text))
-            sr_bind_error(b, name, "`%.60s` asks the router to choose and cannot be a model", name->text.p);
+            sr_bind_warning(b, name, "`%.60s` asks the router to choose: a client cannot name this model",
+                            name->text.p);
     }
     if (config->n_models == 0)
         sr_bind_warning(b, list, "providers.models is empty: there is no model to route to");
@@ -183,24 +185,53 @@ static void link_signal_names(struct sr_binder *b, const struct sr_yaml_node *si
     }
 }
 
+/* The model whose card lists an adapter, -1 when none does. */
+static int find_lora(const struct sr_config *config, struct sr_bytes name)
+{
+    for (size_t i = 0; i < config->n_models; i++)
+        for (size_t k = 0; k < config->models[i].loras.count; k++)
+            if (sr_bytes_eq(name, sr_bytes_str(config->models[i].loras.items[k].name)))
+                return (int)i;
+    return -1;
+}
+
+/* The default model: one of the models, an adapter of one, or with a warning none of them. */
+static void link_default(struct sr_binder *b, const struct sr_yaml_node *defaults, struct sr_config *config)
+{
+    char hint[SR_LINK_HINT_SIZE];
+    const struct sr_yaml_node *name = sr_link_name(defaults, "default_model");
+    config->default_lora = "";
+    if (!name && config->n_models)
+        sr_bind_warning(b, defaults, "no default_model: a request that no decision matches is refused");
+    if (!name)
+        return;
+    int adapted = find_lora(config, name->text);
+    if (sr_config_find_model(config, name->text) >= 0 ||
+        (adapted < 0 && sr_link_model_hint(config, name->text, hint, sizeof hint)[0])) {
+        config->default_model = find_model(b, config, name, true);
+    } else if (adapted >= 0) {
+        config->default_model = adapted;
+        config->default_lora = sr_bind_dup(b, name->text);
+    } else {
+        sr_bind_warning(b, name,
+                        "no model `%.60s` in providers.models: a request that no decision matches is refused",
+                        name->text.p);
+    }
+}
+
 void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *providers = sr_yaml_get(root, "providers");
     const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
     const struct sr_yaml_node *global = sr_yaml_get(root, "global");
     const struct sr_yaml_node *signals = sr_yaml_get(routing, "signals");
-    const struct sr_yaml_node *fallback = sr_link_name(sr_yaml_get(providers, "defaults"), "default_model");
     link_auto_names(b, config);
     if (b->rc)
         return;
     sr_link_unique(b, sr_yaml_get(root, "listeners"), "name", "listener");
     link_models(b, sr_yaml_get(providers, "models"), config);
-    if (fallback)
-        config->default_model = find_model(b, config, fallback, true);
-    else if (config->n_models)
-        sr_bind_warning(b, sr_bind_at(providers, "defaults"),
-                        "no default_model: a request that no decision matches is refused");
     link_cards(b, sr_yaml_get(routing, "modelCards"), config);
+    link_default(b, sr_bind_at(providers, "defaults"), config);
     link_decisions(b, sr_yaml_get(routing, "decisions"), config);
     link_scores(b, sr_yaml_get(signals, "domains"), config);
     link_strategy(routing, global, config);
@@ -210,6 +241,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_access(b, root, config);
     sr_link_cache(b, root, config);
     sr_link_pools(b, root, config);
-    sr_link_rules(b, sr_yaml_get(routing, "decisions"), config);
+    sr_link_rules(b, routing, config);
     sr_link_on_error(b, root, config);
+    sr_link_dropped(b, routing, config);
 }

@@ -2,6 +2,7 @@
 #include "config/link/pools.h"
 
 #include "config/link/names.h"
+#include "config/link/tiers.h"
 
 #include <string.h>
 
@@ -15,14 +16,11 @@ static void check_name(struct sr_binder *b, const struct sr_yaml_node *node, con
         sr_bind_error(b, node, "a pool of another model cannot be named `%.60s`, as a model is", pool->name);
     for (size_t k = 0; k < at; k++) {
         if (strcmp(pools[k].name, pool->name) == 0) {
-            sr_bind_error(b, node, "pool `%.60s` is given twice", pool->name);
+            sr_bind_error(b, node, "pool `%.60s` is given twice%s", pool->name,
+                          pools[k].model == pool->model ? ": each pool of a model needs its own `name`" : "");
             return;
         }
     }
-    for (size_t k = 0; k < at; k++)
-        if (pools[k].model == pool->model && pool->model >= 0)
-            sr_bind_error(b, node, "model `%.60s` has a pool already: `%.60s`", pool->model_name,
-                          pools[k].name);
 }
 
 /* The decisions that `queue.priorities` names. */
@@ -53,6 +51,7 @@ void sr_link_pools(struct sr_binder *b, const struct sr_yaml_node *root, struct 
             sr_bind_error(b, name, "no model `%.60s` in providers.models%s", name->text.p,
                           sr_link_model_hint(config, name->text, hint, sizeof hint));
         check_name(b, sr_bind_at(node, "name"), config, i);
+        sr_link_tier(b, list, config, i);
         check_priorities(b, sr_yaml_get(sr_yaml_get(node, "queue"), "priorities"), config);
     }
 }

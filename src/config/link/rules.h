@@ -5,6 +5,6 @@
 #include "config/bind/binder.h"
 
 /* Checks that the leaves of every decision's rules name rules that exist. */
-void sr_link_rules(struct sr_binder *b, const struct sr_yaml_node *decisions, struct sr_config *config);
+void sr_link_rules(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config);
 
 #endif

@@ -25,22 +25,20 @@ static const char *const carried[] = {"vllm_endpoints",
                                       "reasoning_families",
                                       "auto_model_name",
                                       "include_config_models_in_list",
+                                      "clear_route_cache",
+                                      "config_source",
+                                      "prompt_compression",
+                                      "tools",
+                                      "api",
+                                      "observability",
+                                      "response_api",
+                                      "fact_check_rules",
+                                      "user_feedback_rules",
+                                      "preference_rules",
                                       NULL};
 
 /* Only in the flat shape, but with no counterpart here. */
-static const char *const left_out[] = {"bert_model",
-                                       "clear_route_cache",
-                                       "tools",
-                                       "fact_check_rules",
-                                       "api",
-                                       "observability",
-                                       "user_feedback_rules",
-                                       "preference_rules",
-                                       "embedding_models",
-                                       "mom_registry",
-                                       "config_source",
-                                       "external_models",
-                                       "response_api",
+static const char *const left_out[] = {"bert_model", "embedding_models", "mom_registry", "external_models",
                                        NULL};
 
 bool sr_migrate_is_flat(const struct sr_yaml_node *root)
@@ -56,18 +54,29 @@ bool sr_migrate_is_flat(const struct sr_yaml_node *root)
     return false;
 }
 
+static bool is_current(const struct sr_yaml_node *root)
+{
+    const struct sr_yaml_node *version = sr_yaml_get(root, "version");
+    return version && version->kind == SR_YAML_SCALAR && sr_bytes_eq(version->text, SR_LIT("v0.3"));
+}
+
 static void put_router(struct sr_migration *m)
 {
-    bool any = sr_yaml_get(m->old, "auto_model_name") || sr_yaml_get(m->old, "include_config_models_in_list");
+    static const char *const keys[] = {"auto_model_name", "include_config_models_in_list",
+                                       "clear_route_cache", "config_source", NULL};
+    bool any = false;
+    for (const char *const *key = keys; *key; key++)
+        any |= sr_yaml_get(m->old, *key) != NULL;
     sr_migrate_put(m, any ? "  router:\n" : "");
-    sr_migrate_copy(m, m->old, "auto_model_name", "    ", "auto_model_name");
-    sr_migrate_copy(m, m->old, "include_config_models_in_list", "    ", "include_config_models_in_list");
+    for (const char *const *key = keys; *key; key++)
+        sr_migrate_copy(m, m->old, *key, "    ", *key);
 }
 
 static void put_global(struct sr_migration *m)
 {
     sr_migrate_put(m, "\nglobal:\n");
     put_router(m);
+    sr_migrate_services(m);
     sr_migrate_models(m);
     sr_migrate_cache_store(m);
     if (m->policies || sr_migrate_has_cache_policy(m))
@@ -103,15 +112,22 @@ int sr_migrate_text(struct sr_buf *out, struct sr_bytes text, struct sr_problems
     sr_buf_init(&m.notes, NOTES_MAX);
     int rc = sr_yaml_parse(&root, &tree, text, problems);
     m.old = root;
+    if (rc == SR_OK && is_current(root)) {
+        sr_problems_add(problems, SR_PROBLEM_WARNING, 0, 0,
+                        "already current: it says `version: v0.3`, and is written as it is");
+        rc = sr_buf_append_bytes(out, text);
+        goto out;
+    }
     if (rc == SR_OK && !sr_migrate_is_flat(root)) {
         const char *why = sr_yaml_get(root, "version")
-                              ? "this file has a `version` already; there is nothing to migrate"
+                              ? "only flat files, which have no `version`, are migrated"
                               : "this is not a flat v0.1 configuration";
         sr_problems_add(problems, SR_PROBLEM_ERROR, 1, 1, "%s", why);
         rc = SR_EINVAL;
     }
     if (rc == SR_OK)
         rc = write_all(&m);
+out:
     if (problems->out_of_memory)
         rc = SR_ENOMEM;
     sr_problems_sort(problems);

@@ -35,6 +35,30 @@ static void put_guard(struct sr_migration *m, const struct sr_yaml_node *guard)
     put_path(m, guard, "        ");
 }
 
+/* The keys of today's section, which had the same names. */
+static void put_compression(struct sr_migration *m, const struct sr_yaml_node *old)
+{
+    static const char *const known[] = {"enabled",
+                                        "profile",
+                                        "max_tokens",
+                                        "min_length",
+                                        "skip_signals",
+                                        "textrank_weight",
+                                        "position_weight",
+                                        "tfidf_weight",
+                                        "novelty_weight",
+                                        "position_depth",
+                                        "preserve_first_n",
+                                        "preserve_last_n",
+                                        NULL};
+    if (!old)
+        return;
+    sr_migrate_put(m, "      prompt_compression:%s\n", old->count ? "" : " {}");
+    for (const char *const *key = known; *key; key++)
+        sr_migrate_tree(m, old, *key, "        ", *key);
+    sr_migrate_rest(m, old, known, "prompt_compression");
+}
+
 static void put_classifiers(struct sr_migration *m, const struct sr_yaml_node *domain,
                             const struct sr_yaml_node *pii)
 {
@@ -98,8 +122,9 @@ void sr_migrate_models(struct sr_migration *m)
     const struct sr_yaml_node *domain = sr_migrate_map(m, classifier, "category_model");
     const struct sr_yaml_node *pii = sr_migrate_map(m, classifier, "pii_model");
     const struct sr_yaml_node *guard = sr_migrate_map(m, m->old, "prompt_guard");
+    const struct sr_yaml_node *compression = sr_migrate_map(m, m->old, "prompt_compression");
     bool paths = has_value(domain, "model_id") || has_value(pii, "model_id") || has_value(guard, "model_id");
-    if (is_module(domain) || is_module(pii) || is_module(guard))
+    if (is_module(domain) || is_module(pii) || is_module(guard) || compression)
         sr_migrate_put(m, "  model_catalog:\n%s    modules:\n",
                        paths ? "    # Remove the # of a `model_id` to use your own folder instead of the "
                                "bundled model.\n    # `semroute models info FOLDER` says whether it "
@@ -107,6 +132,7 @@ void sr_migrate_models(struct sr_migration *m)
                              : "");
     put_guard(m, guard);
     put_classifiers(m, domain, pii);
+    put_compression(m, compression);
     note_rest(m, classifier, "classifier", in_classifier);
     note_rest(m, domain, "category_model", in_domain);
     note_rest(m, pii, "pii_model", in_guard);

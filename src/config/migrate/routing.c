@@ -138,7 +138,7 @@ static void put_embeddings(struct sr_migration *m, const struct sr_yaml_node *ru
 static void put_prompt(struct sr_migration *m, const struct sr_yaml_node *from, const char *enabled,
                        const char *mode)
 {
-    static const char *const modes[] = {"insert", NULL};
+    static const char *const modes[] = {"insert", "append", NULL};
     const struct sr_yaml_node *text = sr_migrate_scalar(m, from, "system_prompt"),
                               *given = sr_migrate_scalar(m, from, mode);
     if (!text || text->text.n == 0)
@@ -146,7 +146,7 @@ static void put_prompt(struct sr_migration *m, const struct sr_yaml_node *from, 
     sr_migrate_put(m, "        - type: system_prompt\n          configuration:\n");
     sr_migrate_copy(m, from, enabled, "            ", "enabled");
     sr_migrate_put(m, "            mode: %s\n",
-                   given && sr_migrate_is_word(given, modes) ? "insert" : "replace");
+                   given && sr_migrate_is_word(given, modes) ? given->text.p : "replace");
     sr_migrate_copy(m, from, "system_prompt", "            ", "system_prompt");
 }
 
@@ -304,6 +304,18 @@ static void put_cards(struct sr_migration *m)
     }
 }
 
+/* Lists of rules that have the same form today. */
+static void put_signals(struct sr_migration *m)
+{
+    for (const struct sr_migrate_signal *signal = sr_migrate_signals; signal->old; signal++) {
+        const struct sr_yaml_node *list = sr_migrate_list(m, m->old, signal->old);
+        if (list && sr_migrate_has_signal(signal))
+            sr_migrate_tree(m, m->old, signal->old, "    ", signal->now);
+        else if (list)
+            sr_migrate_note(m, list, "`%s` has no equivalent in this version", signal->old);
+    }
+}
+
 void sr_migrate_routing(struct sr_migration *m)
 {
     const struct sr_yaml_node *categories = sr_migrate_list(m, m->old, "categories");
@@ -316,6 +328,7 @@ void sr_migrate_routing(struct sr_migration *m)
     put_keywords(m, keywords);
     put_embeddings(m, sr_migrate_list(m, m->old, "embedding_rules"));
     put_domains(m, categories);
+    put_signals(m);
     sr_migrate_guard_signals(m);
     sr_migrate_put(m, "  decisions:\n");
     sr_migrate_guard_decisions(m);

@@ -2,6 +2,7 @@
 #include "config/migrate/rules.h"
 
 #include "config/link/domains.h"
+#include "config/section/section.h"
 
 #include <stdio.h>
 
@@ -28,6 +29,20 @@ bool sr_migrate_is_rule(const struct sr_yaml_node *rules, const struct sr_yaml_n
            sr_migrate_named(rules, sr_yaml_get(rule, "name")->text) == rule;
 }
 
+const struct sr_migrate_signal sr_migrate_signals[] = {
+    {"fact_check", "fact_check_rules", "fact_check"},
+    {"user_feedback", "user_feedback_rules", "user_feedbacks"},
+    {"preference", "preference_rules", "preferences"},
+    {NULL, NULL, NULL}};
+
+bool sr_migrate_has_signal(const struct sr_migrate_signal *signal)
+{
+    for (const struct sr_enum_word *type = sr_leaf_types; type->word; type++)
+        if (strcmp(type->word, signal->type) == 0)
+            return true;
+    return false;
+}
+
 /* Does a leaf name something that the new file has? */
 static bool leaf_exists(struct sr_migration *m, const struct sr_yaml_node *leaf)
 {
@@ -36,6 +51,12 @@ static bool leaf_exists(struct sr_migration *m, const struct sr_yaml_node *leaf)
         return false;
     bool domain = sr_bytes_eq(type->text, SR_LIT("domain"));
     bool embedding = sr_bytes_eq(type->text, SR_LIT("embedding"));
+    for (const struct sr_migrate_signal *signal = sr_migrate_signals; signal->type; signal++)
+        if (sr_bytes_eq(type->text, sr_bytes_str(signal->type))) {
+            const struct sr_yaml_node *own = sr_yaml_get(m->old, signal->old);
+            return sr_migrate_has_signal(signal) && own && own->kind == SR_YAML_LIST &&
+                   sr_migrate_named(own, name->text);
+        }
     const struct sr_yaml_node *list = sr_yaml_get(m->old, domain      ? "categories"
                                                           : embedding ? "embedding_rules"
                                                                       : "keyword_rules");

@@ -4,6 +4,16 @@
 
 #include "config/migrate/write.h"
 
+/* A signal whose rules have the same form in the flat shape: its type, and the old and the new key of its
+ * list. */
+struct sr_migrate_signal {
+    const char *type, *old, *now;
+};
+extern const struct sr_migrate_signal sr_migrate_signals[]; /* ends with {NULL} */
+
+/* Is it a signal of this version? */
+bool sr_migrate_has_signal(const struct sr_migrate_signal *signal);
+
 /* Can this category be written as a domain? A second one of the same name cannot. */
 bool sr_migrate_is_domain(const struct sr_yaml_node *categories, const struct sr_yaml_node *category);
 

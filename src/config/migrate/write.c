@@ -99,6 +99,41 @@ void sr_migrate_copy(struct sr_migration *m, const struct sr_yaml_node *map, con
     sr_migrate_put(m, "\n");
 }
 
+/* In flow style: one line, whatever is below. */
+static void put_node(struct sr_migration *m, const struct sr_yaml_node *node)
+{
+    if (node->kind == SR_YAML_SCALAR) {
+        if (sr_yaml_type(node) == SR_YAML_NULL)
+            sr_migrate_put(m, "null");
+        else if (sr_bytes_contains(node->text, SR_LIT("${")))
+            put_quoted(m, node->text); /* braces are flow style's own */
+        else
+            sr_migrate_value(m, node);
+        return;
+    }
+    sr_migrate_put(m, node->kind == SR_YAML_LIST ? "[" : "{");
+    for (size_t i = 0; i < node->count && m->rc == SR_OK; i++) {
+        sr_migrate_put(m, i ? ", " : "");
+        if (node->kind == SR_YAML_MAP) {
+            sr_migrate_string(m, node->keys[i]->text);
+            sr_migrate_put(m, ": ");
+        }
+        put_node(m, node->items[i]);
+    }
+    sr_migrate_put(m, node->kind == SR_YAML_LIST ? "]" : "}");
+}
+
+void sr_migrate_tree(struct sr_migration *m, const struct sr_yaml_node *map, const char *key,
+                     const char *indent, const char *new_key)
+{
+    const struct sr_yaml_node *node = sr_yaml_get(map, key);
+    if (!node)
+        return;
+    sr_migrate_put(m, "%s%s: ", indent, new_key);
+    put_node(m, node);
+    sr_migrate_put(m, "\n");
+}
+
 void sr_migrate_copy_list(struct sr_migration *m, const struct sr_yaml_node *map, const char *key,
                           const char *indent)
 {

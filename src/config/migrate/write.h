@@ -21,6 +21,10 @@ void sr_migrate_put(struct sr_migration *m, const char *fmt, ...) SR_PRINTF(2, 3
 void sr_migrate_value(struct sr_migration *m, const struct sr_yaml_node *node);
 void sr_migrate_string(struct sr_migration *m, struct sr_bytes text);
 
+/* "INDENTnew_key: " and the value that `map` has at `key`, whatever it is; nothing when there is none. */
+void sr_migrate_tree(struct sr_migration *m, const struct sr_yaml_node *map, const char *key,
+                     const char *indent, const char *new_key);
+
 /* "INDENTkey: value\n" when `map` has a scalar there. */
 void sr_migrate_copy(struct sr_migration *m, const struct sr_yaml_node *map, const char *key,
                      const char *indent, const char *new_key);

@@ -177,6 +177,7 @@ const struct sr_section sr_section_stores = {
     .help = "What outlives a request.",
     SR_FIELDS(stores_fields),
     .later = (const char *const[]){"memory", "vector_store", NULL},
+    .switched = (const char *const[]){"memory", "vector_store", NULL},
 };
 
 static const struct sr_field cache_fields[] = {

@@ -17,7 +17,7 @@ static const struct sr_field rule_fields[] = {
     {"conditions", SR_FIELD_LIST, RULE(children), RULE(n_children), .of = &sr_section_rule,
      .help = "rules, nested as deep as needed"},
     {"type", SR_FIELD_WORD, RULE(type), .words = sr_leaf_types, .later = sr_leaf_types_later,
-     .help = "the signal type"},
+     .flags = SR_FIELD_DROPPABLE, .help = "the signal type"},
     {"name", SR_FIELD_TEXT, RULE(name), .help = "the name of one of that signal's rules"},
     {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = sr_on_error_words,
      .def_note = "`match` in guards (not `allow`) and for jailbreak and pii, else `no_match`",
@@ -34,14 +34,8 @@ static void finish_operator(struct sr_binder *b, const struct sr_yaml_node *node
         sr_bind_error(b, node, "a rule has either `operator` and `conditions`, or `type` and `name`");
     else if (rule->op == SR_RULE_NOT && rule->n_children != 1)
         sr_bind_error(b, at, "NOT takes exactly one condition, found %zu", rule->n_children);
-    else if (rule->n_children == 0)
-        sr_bind_error(b, at, "%s needs at least one condition", rule->op == SR_RULE_AND ? "AND" : "OR");
-}
-
-/* An unsupported signal, let pass: nothing matches it (an OR of nothing), or on_error says that it does. */
-static void neutralise(struct sr_config_rule *rule)
-{
-    rule->op = rule->on_error == SR_ON_ERROR_MATCH ? SR_RULE_AND : SR_RULE_OR;
+    else if (rule->op == SR_RULE_OR && rule->n_children == 0)
+        sr_bind_error(b, at, "OR needs at least one condition; AND without any always matches");
 }
 
 static void finish_rule(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -61,10 +55,12 @@ static void finish_rule(struct sr_binder *b, const struct sr_yaml_node *node, vo
         sr_bind_error(b, node, "`operator` is missing in this rule: AND, OR or NOT");
     else if (!type)
         sr_bind_error(b, node, "`type` is missing in this rule");
-    else if (!rule->name[0])
-        sr_bind_error(b, node, "`name` is missing in this rule");
     else if (!rule->type[0])
-        neutralise(rule);
+        rule->op = SR_RULE_UNKNOWN; /* of a type that is reported */
+    else if (!rule->name[0])
+        sr_bind_unsupported(b, node, "`name` is missing in this rule");
+    if (b->lenient && !rule->name[0])
+        rule->op = SR_RULE_UNKNOWN;
 }
 
 const struct sr_section sr_section_rule = {
@@ -111,26 +107,6 @@ static const struct sr_section ref_section = {
     .finish = finish_ref,
 };
 
-static const struct sr_enum_word algorithms[] = {{"static", 0}, {NULL, 0}};
-static const char *const algorithms_later[] = {
-    "router_dc", "automix", "hybrid",     "latency_aware", "multi_factor", "knn",    "kmeans",    "svm",
-    "mlp",       "prompt",  "confidence", "ratings",       "remom",        "fusion", "workflows", NULL};
-
-static const struct sr_field algorithm_fields[] = {
-    {"type", SR_FIELD_ENUM, .words = algorithms, .later = algorithms_later, .def = "static",
-     .flags = SR_FIELD_DECLARED,
-     .help = "static: the candidate with the best score in the domain, else the first"},
-};
-
-static const struct sr_section algorithm_section = {
-    .name = "algorithm",
-    .help = "How one of several candidates is chosen.",
-    SR_FIELDS(algorithm_fields),
-    .later = (const char *const[]){"on_error", "router_dc", "automix", "hybrid", "latency_aware",
-                                   "multi_factor", "knn", "kmeans", "svm", "mlp", "prompt", "confidence",
-                                   "ratings", "remom", "fusion", "workflows", NULL},
-};
-
 static const struct sr_enum_word modes[] = {
     {"enforce", SR_MODE_ENFORCE}, {"shadow", SR_MODE_SHADOW}, {NULL, 0}};
 
@@ -151,7 +127,7 @@ static const struct sr_field decision_fields[] = {
      .def_note = "always"},
     {"modelRefs", SR_FIELD_LIST, DECISION(refs), DECISION(n_refs), .of = &ref_section,
      .help = "the candidates", .def_note = "the default model"},
-    {"algorithm", SR_FIELD_OBJECT, .of = &algorithm_section,
+    {"algorithm", SR_FIELD_OBJECT, DECISION(algorithm), .of = &sr_section_algorithm,
      .help = "how one of several candidates is chosen"},
     {"plugins", SR_FIELD_PLUGINS, DECISION(plugins), .variants = sr_plugins, .later = sr_plugins_later,
      .help = "what else happens to the request"},

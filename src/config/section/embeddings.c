@@ -12,6 +12,9 @@ static const struct sr_enum_word aggregations[] = {
 static const struct sr_enum_word precisions[] = {
     {"fp32", SR_CONFIG_FP32}, {"bf16", SR_CONFIG_BF16}, {"int8", SR_CONFIG_INT8}, {NULL, 0}};
 
+static const struct sr_enum_word modalities[] = {{"text", 0}, {NULL, 0}};
+static const char *const modalities_later[] = {"image", "audio", NULL};
+
 static const struct sr_field embedding_fields[] = {
     {"name", SR_FIELD_TEXT, EMBEDDING(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "the name that rules refer to"},
@@ -22,6 +25,8 @@ static const struct sr_field embedding_fields[] = {
     {"aggregation_method", SR_FIELD_ENUM, EMBEDDING(aggregation), .words = aggregations, .def = "max",
      .help = "max: the nearest candidate counts; mean: the mean of all; any: the first that reaches the "
              "threshold"},
+    {"query_modality", SR_FIELD_ENUM, .words = modalities, .later = modalities_later, .def = "text",
+     .flags = SR_FIELD_DECLARED, .help = "only text is read"},
 };
 
 static void finish_embedding(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -38,9 +43,12 @@ const struct sr_section sr_section_embedding = {
     .help = "Texts that are close to the user's text in meaning.",
     .size = sizeof(struct sr_config_embedding),
     SR_FIELDS(embedding_fields),
-    .later = (const char *const[]){"query_modality", NULL},
+    .inert = (const struct sr_inert_key[]){{"description", SR_INERT_NOTE, false}, {NULL, NULL, false}},
     .finish = finish_embedding,
 };
+
+#define SR_INERT_THRESHOLD "an embedding rule counts by its own `threshold` and `aggregation_method`"
+#define SR_INERT_ENCODER   "rules are embedded by the encoder of `mmbert_model_path`, else by the built-in one"
 
 static const struct sr_field dimension_fields[] = {
     {"target_dimension", SR_FIELD_INT, GLOBAL(inference.dimensions), .def = "0", .max = 65535,
@@ -53,8 +61,15 @@ static const struct sr_section dimension_section = {
     .name = "embedding_config",
     .help = "Which part of the model's vectors is used.",
     SR_FIELDS(dimension_fields),
-    .later = (const char *const[]){"model_type", "preload_embeddings", "top_k", "min_score_threshold",
-                                   "enable_soft_matching", "prototype_scoring", NULL},
+    .later = (const char *const[]){"backend", NULL},
+    .inert = (const struct sr_inert_key[]){{"model_type", SR_INERT_FOLDER, false},
+                                           {"preload_embeddings",
+                                            "rules are embedded when the file is loaded, always", false},
+                                           {"top_k", SR_INERT_THRESHOLD, false},
+                                           {"min_score_threshold", SR_INERT_THRESHOLD, true},
+                                           {"enable_soft_matching", SR_INERT_THRESHOLD, true},
+                                           {"prototype_scoring", SR_INERT_THRESHOLD, true},
+                                           {NULL, NULL, false}},
 };
 
 static const struct sr_field semantic_fields[] = {
@@ -77,8 +92,13 @@ static const struct sr_section semantic_section = {
     .name = "semantic embeddings",
     .help = "The model behind the `embedding` signal.",
     SR_FIELDS(semantic_fields),
-    .later = (const char *const[]){"bert_model_path", "qwen3_model_path", "gemma_model_path",
-                                   "multimodal_model_path", "use_cpu", "backend", "endpoint", NULL},
+    .later = (const char *const[]){"backend", "endpoint", NULL},
+    .inert = (const struct sr_inert_key[]){{"bert_model_path", SR_INERT_ENCODER, true},
+                                           {"qwen3_model_path", SR_INERT_ENCODER, true},
+                                           {"gemma_model_path", SR_INERT_ENCODER, true},
+                                           {"multimodal_model_path", SR_INERT_ENCODER, true},
+                                           {"use_cpu", SR_INERT_RUNTIME, false},
+                                           {NULL, NULL, false}},
     .finish = finish_semantic,
 };
 

@@ -41,6 +41,13 @@ static const struct sr_section upstream_section = {
 static const struct sr_field fields[] = {
     {"max_body_bytes", SR_FIELD_SIZE, GATEWAY(max_body_bytes), .def = "32MiB", .min = 1024, .max = 0x1p31,
      .help = "the largest request body; over it 413"},
+    {"max_body_values", SR_FIELD_UINT32, GATEWAY(max_body_values), .def = "262144", .min = 64, .max = 0x1p21,
+     .help = "values of a request body that the router keeps the place of: members, elements, texts; over it "
+             "413"},
+    {"max_body_strings", SR_FIELD_UINT32, GATEWAY(max_body_strings), .def = "65536", .min = 1, .max = 0x1p21,
+     .help = "texts and keys of a request that signals and guards read; those after them are unread content "
+             "of the "
+             "kind `limit`"},
     {"max_buffered_bytes", SR_FIELD_SIZE, GATEWAY(max_buffered_bytes), .def = "256MiB", .min = 1024,
      .max = 0x1p40,
      .help =

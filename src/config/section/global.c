@@ -28,6 +28,8 @@ static const struct sr_section streamed_section = {
     SR_FIELDS(streamed_fields),
 };
 
+static const struct sr_enum_word sources[] = {{"file", 0}, {"kubernetes", 0}, {NULL, 0}};
+
 static const struct sr_field router_fields[] = {
     {"auto_model_name", SR_FIELD_TEXT, GLOBAL(auto_model_name), .def = "MoM", .flags = SR_FIELD_NOT_EMPTY,
      .help = "a model name that asks the router to choose, besides `auto` and `vllm-sr/auto`"},
@@ -40,19 +42,38 @@ static const struct sr_field router_fields[] = {
     {"clear_route_cache", SR_FIELD_BOOL, GLOBAL(extproc.clear_route_cache), .def = "true",
      .help = "whether Envoy chooses its route again once `x-selected-model` is set"},
     {"streamed_body", SR_FIELD_OBJECT, .of = &streamed_section, .help = "bodies that Envoy sends in chunks"},
+    {"config_source", SR_FIELD_ENUM, .words = sources, .def = "file", .flags = SR_FIELD_DECLARED,
+     .help = "the configuration is this file, whatever the word"},
 };
+
+static void finish_router(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_yaml_node *source = sr_yaml_get(node, "config_source");
+    (void)target;
+    if (source && source->kind == SR_YAML_SCALAR && sr_bytes_eq(source->text, SR_LIT("kubernetes")))
+        sr_bind_warning(b, source,
+                        "`config_source`: signals and decisions are read from this file, and no "
+                        "resources of Kubernetes");
+}
 static const struct sr_section router_section = {
     .name = "global.router",
     .help = "Settings for every request.",
     SR_FIELDS(router_fields),
-    .later = (const char *const[]){"model_selection", NULL},
+    .later = (const char *const[]){"model_selection", "learning", NULL},
+    .switched = (const char *const[]){"learning", NULL},
+    .finish = finish_router,
 };
 
 static const struct sr_field metrics_fields[] = {
     {"enabled", SR_FIELD_BOOL, GLOBAL(metrics), .def = "true", .help = "whether /metrics answers"},
 };
 static const struct sr_section metrics_section = {
-    .name = "metrics", .help = "Prometheus metrics.", SR_FIELDS(metrics_fields)};
+    .name = "metrics",
+    .help = "Prometheus metrics.",
+    SR_FIELDS(metrics_fields),
+    .inert = (const struct sr_inert_key[]){
+        {"windowed_metrics", "metrics are counters and histograms; a query chooses its window", false},
+        {NULL, NULL, false}}};
 static const struct sr_field observability_fields[] = {
     {"metrics", SR_FIELD_OBJECT, .of = &metrics_section, .help = "Prometheus metrics"},
 };
@@ -60,7 +81,8 @@ static const struct sr_section observability_section = {
     .name = "observability",
     .help = "Observability.",
     SR_FIELDS(observability_fields),
-    .later = (const char *const[]){"tracing", NULL},
+    .inert = (const struct sr_inert_key[]){{"tracing", "there are metrics and an access log", true},
+                                           {NULL, NULL, false}},
 };
 static const struct sr_field services_fields[] = {
     {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
@@ -72,8 +94,14 @@ static const struct sr_section services_section = {
     .name = "global.services",
     .help = "What the program offers besides routing.",
     SR_FIELDS(services_fields),
-    .later = (const char *const[]){"response_api", "router_replay", "management_api", "api", "startup_status",
-                                   NULL},
+    .later = (const char *const[]){"router_replay", "management_api", NULL},
+    .switched = (const char *const[]){"router_replay", NULL},
+    .inert =
+        (const struct sr_inert_key[]){
+            {"response_api", "/v1/responses is forwarded, and the upstream keeps its responses", true},
+            {"api", "batches of the classification API have limits of their own (docs/http.md)", false},
+            {"startup_status", "/ready says it", false},
+            {NULL, NULL, false}},
 };
 
 static const struct sr_field domain_fields[] = {
@@ -89,8 +117,10 @@ static const struct sr_section domain_section = {
     .name = "domain classifier",
     .help = "The model behind the `domain` signal.",
     SR_FIELDS(domain_fields),
-    .later = (const char *const[]){"model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
-                                   "category_mapping_path", NULL},
+    .inert = (const struct sr_inert_key[]){SR_INERT_CLASSIFIER,
+                                           {"enabled", SR_INERT_ENABLED, false},
+                                           {"category_mapping_path", SR_INERT_LABELS, false},
+                                           {NULL, NULL, false}},
 };
 static const struct sr_field classifier_fields[] = {
     {"domain", SR_FIELD_OBJECT, .of = &domain_section, .help = "the model behind the `domain` signal"},
@@ -115,6 +145,7 @@ static const struct sr_section modules_section = {
     SR_FIELDS(modules_fields),
     .later = (const char *const[]){"hallucination_mitigation", "feedback_detector", "complexity",
                                    "modality_detector", NULL},
+    .switched = (const char *const[]){"hallucination_mitigation", NULL},
 };
 static const struct sr_field catalog_fields[] = {
     {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},
@@ -125,7 +156,8 @@ static const struct sr_section catalog_section = {
     .name = "global.model_catalog",
     .help = "The models that semroute itself runs.",
     SR_FIELDS(catalog_fields),
-    .later = (const char *const[]){"system", "external", "kbs", NULL},
+    .later = (const char *const[]){"external", "kbs", NULL},
+    .inert = (const struct sr_inert_key[]){{"system", SR_INERT_FOLDER, true}, {NULL, NULL, false}},
 };
 
 static const struct sr_field admin_fields[] = {
@@ -161,6 +193,17 @@ static const struct sr_section admin_section = {
 };
 
 static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
+
+static const struct sr_field selection_fields[] = {
+    {"state_file", SR_FIELD_TEXT, GLOBAL(selection_state), .def_note = "none: a restart forgets",
+     .help = "a file that keeps what the algorithm `bandit` has learned; it is written a few seconds after a "
+             "change"},
+};
+static const struct sr_section selection_section = {
+    .name = "selection",
+    .help = "Algorithms that choose among the candidates of a decision.",
+    SR_FIELDS(selection_fields),
+};
 
 static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
@@ -208,6 +251,10 @@ static const struct sr_field semroute_fields[] = {
      .help = "what models of `providers.models` may see"},
     {"pools", SR_FIELD_LIST, GLOBAL(pools), GLOBAL(n_pools), .of = &sr_section_pool,
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
+    {"workloads", SR_FIELD_OBJECT, GLOBAL(workloads), .of = &sr_section_workloads,
+     .help = "how it is known what a request is for, where a model has several pools"},
+    {"selection", SR_FIELD_OBJECT, .of = &selection_section,
+     .help = "algorithms that choose among the candidates of a decision"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",
@@ -220,6 +267,8 @@ static const struct sr_field global_fields[] = {
     {"services", SR_FIELD_OBJECT, .of = &services_section, .help = "what the program offers besides routing"},
     {"model_catalog", SR_FIELD_OBJECT, .of = &catalog_section,
      .help = "the models that semroute itself runs"},
+    {"integrations", SR_FIELD_OBJECT, .of = &sr_section_integrations,
+     .help = "what requests are joined with"},
     {"stores", SR_FIELD_OBJECT, GLOBAL(cache), .of = &sr_section_stores, .help = "what outlives a request"},
     {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "settings that only semroute has"},
 };
@@ -228,5 +277,4 @@ const struct sr_section sr_section_global = {
     .name = "global",
     .help = "Settings of the program.",
     SR_FIELDS(global_fields),
-    .later = (const char *const[]){"integrations", NULL},
 };

@@ -31,6 +31,7 @@ const struct sr_section sr_section_jailbreak = {
     .size = sizeof(struct sr_config_jailbreak),
     SR_FIELDS(jailbreak_fields),
     .later = (const char *const[]){"jailbreak_patterns", "benign_patterns", NULL},
+    .inert = (const struct sr_inert_key[]){{"description", SR_INERT_NOTE, false}, {NULL, NULL, false}},
 };
 
 static const struct sr_field pii_fields[] = {
@@ -51,6 +52,7 @@ const struct sr_section sr_section_pii = {
     .help = "Private data: names, addresses, numbers that belong to a person.",
     .size = sizeof(struct sr_config_pii),
     SR_FIELDS(pii_fields),
+    .inert = (const struct sr_inert_key[]){{"description", SR_INERT_NOTE, false}, {NULL, NULL, false}},
 };
 
 static const struct sr_enum_word unread_actions[] = {
@@ -143,6 +145,9 @@ const struct sr_section sr_section_policy = {
     SR_FIELDS(policy_fields),
 };
 
+static const struct sr_enum_word guard_errors[] = {{"block", 0}, {NULL, 0}};
+static const char *const guard_errors_later[] = {"allow", NULL};
+
 static const struct sr_field prompt_guard_fields[] = {
     {"threshold", SR_FIELD_NUMBER, GLOBAL(jailbreak_threshold), .def = "0.7", .min = 0, .max = 1,
      .help = "the probability from which a text is an attack, for rules without a threshold"},
@@ -151,14 +156,20 @@ static const struct sr_field prompt_guard_fields[] = {
          "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
     {"positive_labels", SR_FIELD_TEXTS, GLOBAL(jailbreak_labels),
      .def_note = "all but `benign`, `safe` and `normal`", .help = "the model's labels that mean an attack"},
+    {"on_error", SR_FIELD_ENUM, .words = guard_errors, .later = guard_errors_later, .def = "block",
+     .flags = SR_FIELD_DECLARED,
+     .help = "block: rules match what the model could not read; a rule's own `on_error` says otherwise"},
 };
 
 const struct sr_section sr_section_prompt_guard = {
     .name = "prompt_guard",
     .help = "The model behind the `jailbreak` signal.",
     SR_FIELDS(prompt_guard_fields),
-    .later = (const char *const[]){"enabled", "model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
-                                   "jailbreak_mapping_path", "use_vllm", "on_error", NULL},
+    .later = (const char *const[]){"use_vllm", "protocol", "endpoint", NULL},
+    .inert = (const struct sr_inert_key[]){SR_INERT_CLASSIFIER,
+                                           {"enabled", SR_INERT_ENABLED, false},
+                                           {"jailbreak_mapping_path", SR_INERT_LABELS, false},
+                                           {NULL, NULL, false}},
 };
 
 static const struct sr_field pii_classifier_fields[] = {
@@ -172,6 +183,8 @@ const struct sr_section sr_section_pii_classifier = {
     .name = "pii classifier",
     .help = "What finds private data.",
     SR_FIELDS(pii_classifier_fields),
-    .later = (const char *const[]){"model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
-                                   "pii_mapping_path", NULL},
+    .inert = (const struct sr_inert_key[]){SR_INERT_CLASSIFIER,
+                                           {"enabled", SR_INERT_ENABLED, false},
+                                           {"pii_mapping_path", SR_INERT_LABELS, false},
+                                           {NULL, NULL, false}},
 };

@@ -47,12 +47,11 @@ static const struct sr_field header_mutation_fields[] = {
 
 static void finish_header_mutation(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
-    const struct sr_config_plugins *plugins = target;
+    struct sr_config_plugins *plugins = target;
     const struct sr_yaml_node *names = sr_yaml_get(node, "delete");
     for (size_t i = 0; i < plugins->header_mutation.remove.count; i++)
         check_header_name(b, names, plugins->header_mutation.remove.items[i]);
-    if (node->count == 0)
-        sr_bind_error(b, node, "a header_mutation plugin needs `add`, `update` or `delete`");
+    plugins->header_mutation.set = node->count > 0; /* an empty one does nothing */
 }
 
 static const struct sr_section header_mutation_section = {

@@ -42,8 +42,9 @@ static const struct sr_section queue_section = {
 
 static const struct sr_field endpoint_fields[] = {
     {"file", SR_FIELD_TEXT, POOL(endpoints.file), .flags = SR_FIELD_NOT_EMPTY,
-     .help =
-         "a file with a worker on each line, `host:port` and after a space its weight, read every second"},
+     .help = "a file with a worker on each line, `host:port`, after spaces its weight and the word `backup` "
+             "where it "
+             "has them, read every second"},
     {"dns", SR_FIELD_TEXT, POOL(endpoints.dns), .flags = SR_FIELD_NOT_EMPTY,
      .help = "`name:port`: each address of the name is a worker; asked again when its TTL is over"},
     {"srv", SR_FIELD_TEXT, POOL(endpoints.srv), .flags = SR_FIELD_NOT_EMPTY,
@@ -80,11 +81,57 @@ static const struct sr_section endpoints_section = {
     .finish = finish_endpoints,
 };
 
+static const struct sr_field workloads_fields[] = {
+    {"header", SR_FIELD_TEXT, offsetof(struct sr_config_workloads, header), .def_note = "none",
+     .help = "a request header that names the workload; without a known word in it the shape of the request "
+             "says it"},
+    {"metadata", SR_FIELD_TEXT, offsetof(struct sr_config_workloads, metadata), .def_note = "none",
+     .help = "the key of the body's `metadata` that names it, for requests without that header"},
+    {"long_context_tokens", SR_FIELD_TOKENS, offsetof(struct sr_config_workloads, long_context_tokens),
+     .def = "8192", .min = 1, .max = 1e9,
+     .help = "estimated tokens of a prompt from which a request without tools is `long_context`"},
+};
+
+static void finish_workloads(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_workloads *workloads = target;
+    const char *header = workloads->header;
+    if (header[0] && !sr_value_is_header_name(sr_bytes_str(header)))
+        sr_bind_error(b, sr_bind_at(node, "header"), "`header` is no header name");
+}
+
+static void prepare_workloads(void *target)
+{
+    struct sr_config_workloads *workloads = target;
+    workloads->header = workloads->metadata = "";
+}
+
+const struct sr_section sr_section_workloads = {
+    .name = "workloads",
+    .help = "What a request is for, for models with several pools: `interactive`, `long_context`, `agent` or "
+            "`batch`.",
+    SR_FIELDS(workloads_fields),
+    .prepare = prepare_workloads,
+    .finish = finish_workloads,
+};
+
 static const struct sr_field fields[] = {
     {"name", SR_FIELD_TEXT, POOL(name), .flags = SR_FIELD_NOT_EMPTY, .def_note = "its `model`",
      .help = "a name for logs and metrics"},
     {"model", SR_FIELD_TEXT, POOL(model_name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "the model of `providers.models` that its workers serve"},
+    {"backends", SR_FIELD_TEXTS, POOL(backends), .flags = SR_FIELD_NOT_EMPTY,
+     .def_note = "all of the model's `backend_refs`",
+     .help = "the names of those that are this pool's workers"},
+    {"backups", SR_FIELD_TEXTS, POOL(backups),
+     .help = "those of them that get requests only when all others are gone or full"},
+    {"max_prompt_tokens", SR_FIELD_TOKENS, POOL(max_prompt_tokens), .def = "0", .max = 1e9,
+     .help = "for a model with several pools: the longest prompt of this one, estimated; 0: no limit"},
+    {"max_tokens", SR_FIELD_TOKENS, POOL(max_tokens), .def = "0", .max = 1e9,
+     .help = "the same for prompt and answer: the engine's `--max-model-len`; the smallest pool that a "
+             "request fits is its first one"},
+    {"workloads", SR_FIELD_TEXTS, POOL(workload_names), .def_note = "all",
+     .help = "the workloads that this pool is for: `interactive`, `long_context`, `agent`, `batch`"},
     {"policy", SR_FIELD_WORD, POOL(policy), .words = sr_picking_policies,
      .def_note = "the model's `lb_policy`",
      .help =
@@ -122,10 +169,22 @@ static void prepare(void *target)
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_pool *pool = target;
-    (void)b;
-    (void)node;
+    const struct sr_yaml_node *workloads = sr_yaml_get(node, "workloads");
     if (!pool->name[0])
         pool->name = pool->model_name;
+    for (size_t i = 0; i < pool->workload_names.count; i++) {
+        int workload = sr_config_find_workload(sr_bytes_str(pool->workload_names.items[i]));
+        if (workload < 0)
+            sr_bind_error(b, workloads && i < workloads->count ? workloads->items[i] : node,
+                          "`workloads`: expected `interactive`, `long_context`, `agent` or `batch`, found "
+                          "`%.40s`",
+                          pool->workload_names.items[i]);
+        else
+            pool->workloads |= 1u << workload;
+    }
+    if (pool->max_tokens && pool->max_prompt_tokens >= pool->max_tokens)
+        sr_bind_error(b, sr_bind_at(node, "max_prompt_tokens"),
+                      "`max_prompt_tokens` must be below `max_tokens`, which has room for the answer too");
 }
 
 const struct sr_section sr_section_pool = {

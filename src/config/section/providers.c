@@ -10,7 +10,7 @@
 #define MODEL(member)   offsetof(struct sr_config_model, member)
 
 static const struct sr_enum_word protocols[] = {{"http", 0}, {"https", 1}, {NULL, 0}};
-static const struct sr_enum_word providers[] = {{"openai", 0}, {NULL, 0}};
+static const struct sr_enum_word providers[] = {{"openai", 0}, {"vllm", 0}, {"chat", 0}, {NULL, 0}};
 static const char *const providers_later[] = {"anthropic", "azure-openai", "bedrock", "gemini",
                                               "vertex-ai", "minimax",      NULL};
 static const struct sr_enum_word reasoning_types[] = {
@@ -24,7 +24,9 @@ const struct sr_enum_word sr_effort_words[] = {{"none", 0}, {"minimal", 1}, {"lo
 
 static const struct sr_field backend_fields[] = {
     {"name", SR_FIELD_TEXT, BACKEND(name), .help = "a name for logs and metrics"},
-    {"endpoint", SR_FIELD_REF, .help = "`host:port` of an OpenAI-compatible server; IPv6 as `[::1]:8000`"},
+    {"endpoint", SR_FIELD_REF,
+     .help = "`host:port` of an OpenAI-compatible server, with an optional path as in `base_url`; IPv6 as "
+             "`[::1]:8000`"},
     {"base_url", SR_FIELD_REF,
      .help = "the same as a URL, with an optional path before /v1; a /v1 at its end is understood"},
     {"protocol", SR_FIELD_ENUM, .words = protocols, .def = "http", .flags = SR_FIELD_DECLARED,
@@ -32,7 +34,9 @@ static const struct sr_field backend_fields[] = {
     {"weight", SR_FIELD_NUMBER, BACKEND(weight), .def = "1", .min = 0, .max = 1e6,
      .flags = SR_FIELD_EXCLUSIVE, .help = "share of the requests, relative to the model's other backends"},
     {"provider", SR_FIELD_ENUM, .words = providers, .later = providers_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED, .help = "the protocol family of the upstream"},
+     .flags = SR_FIELD_DECLARED, .help = "the protocol family of the upstream; all words mean OpenAI's API"},
+    {"type", SR_FIELD_ENUM, .words = providers, .later = providers_later, .def = "openai",
+     .flags = SR_FIELD_DECLARED, .help = "the same"},
     {"auth_header", SR_FIELD_TEXT, BACKEND(auth_header), .def = "Authorization", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the header that carries the key"},
     {"auth_prefix", SR_FIELD_TEXT, BACKEND(auth_prefix), .def = "Bearer",
@@ -49,6 +53,27 @@ static const struct sr_field backend_fields[] = {
      .help = "false accepts any certificate; for tests only"},
 };
 
+/* Has it a place that is to be filled in: `{{HOST}}`, `<namespace>`? */
+static bool is_template(struct sr_bytes text)
+{
+    const char *open = text.n ? memchr(text.p, '<', text.n) : NULL;
+    return sr_bytes_contains(text, SR_LIT("{{")) ||
+           (open && memchr(open, '>', text.n - (size_t)(open - text.p)) != NULL);
+}
+
+/* `host:port`, and what follows from a slash on. */
+static bool place_host(struct sr_bytes text, struct sr_value_endpoint *out)
+{
+    const char *slash = text.n ? memchr(text.p, '/', text.n) : NULL;
+    size_t n = slash ? (size_t)(slash - text.p) : text.n;
+    if (!sr_value_endpoint(sr_bytes_of(text.p, n), out))
+        return false;
+    out->path = sr_bytes_of(text.p + n, text.n - n);
+    while (out->path.n && out->path.p[out->path.n - 1] == '/')
+        out->path.n--;
+    return sr_value_is_path(out->path);
+}
+
 static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
                            struct sr_value_endpoint *out)
 {
@@ -64,7 +89,11 @@ static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
     }
     if (given->kind != SR_YAML_SCALAR || given->broken)
         return false;
-    if (endpoint && !sr_value_endpoint(endpoint->text, out)) {
+    if (is_template(given->text)) {
+        sr_bind_unset(b, given, "`%.80s` is a template: write a host and a port in its place", given->text.p);
+        return false;
+    }
+    if (endpoint && !place_host(endpoint->text, out)) {
         sr_bind_error(b, endpoint, "`endpoint`: expected `host:port` (IPv6 as `[::1]:8000`), found `%.80s`%s",
                       endpoint->text.p,
                       sr_bytes_contains(endpoint->text, SR_LIT("://")) ? "; a URL belongs under `base_url`"
@@ -93,8 +122,8 @@ static void finish_key(struct sr_binder *b, const struct sr_yaml_node *node,
     if (value && *value)
         backend->api_key = sr_bind_dup(b, sr_bytes_str(value));
     else
-        sr_bind_unsupported(b, variable, "`api_key_env`: the environment variable `%.80s` is not set",
-                            variable->text.p);
+        sr_bind_unset(b, variable, "`api_key_env`: the environment variable `%.80s` is not set",
+                      variable->text.p);
 }
 
 static void check_headers(struct sr_binder *b, const struct sr_yaml_node *node,
@@ -158,7 +187,7 @@ static const struct sr_section backend_section = {
     .help = "One upstream that serves the model.",
     .size = sizeof(struct sr_config_backend),
     SR_FIELDS(backend_fields),
-    .later = (const char *const[]){"type", "api_version", NULL},
+    .later = (const char *const[]){"api_version", NULL},
     .prepare = prepare_backend,
     .finish = finish_backend,
 };
@@ -197,6 +226,9 @@ static const struct sr_field model_fields[] = {
      .help = "the name that clients and decisions use"},
     {"provider_model_id", SR_FIELD_TEXT, MODEL(provider_model_id), .def_note = "its `name`",
      .help = "the name that the upstream uses"},
+    {"external_model_ids", SR_FIELD_PAIRS, MODEL(external_ids),
+     .help = "the same by the kind of the first backend (`type`, `provider`; `vllm` without one), where "
+             "`provider_model_id` is not given"},
     {"reasoning_family", SR_FIELD_REF, .help = "one of `providers.defaults.reasoning_families`"},
     {"api_format", SR_FIELD_ENUM, .words = api_formats, .later = api_formats_later, .def = "openai",
      .flags = SR_FIELD_DECLARED, .help = "the API that the upstream speaks"},
@@ -207,11 +239,24 @@ static const struct sr_field model_fields[] = {
      .help = "what happens when one of them fails"},
 };
 
+/* The kind of a model's first backend, as `external_model_ids` names it. */
+static const char *kind_of(const struct sr_yaml_node *node)
+{
+    const struct sr_yaml_node *backends = sr_yaml_get(node, "backend_refs");
+    const struct sr_yaml_node *first =
+        backends && backends->kind == SR_YAML_LIST && backends->count ? backends->items[0] : NULL;
+    const struct sr_yaml_node *kind = sr_yaml_get(first, "type");
+    if (!kind)
+        kind = sr_yaml_get(first, "provider");
+    return kind && kind->kind == SR_YAML_SCALAR && kind->text.n ? kind->text.p : "vllm";
+}
+
 static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_model *model = target;
-    (void)b;
-    (void)node;
+    const struct sr_yaml_node *id = sr_yaml_get(sr_yaml_get(node, "external_model_ids"), kind_of(node));
+    if (!model->provider_model_id[0] && id && id->kind == SR_YAML_SCALAR && id->text.n)
+        model->provider_model_id = sr_bind_dup(b, id->text);
     if (!model->provider_model_id[0])
         model->provider_model_id = model->name;
 }
@@ -228,7 +273,6 @@ static const struct sr_section model_section = {
     .help = "A model and where it is served.",
     .size = sizeof(struct sr_config_model),
     SR_FIELDS(model_fields),
-    .later = (const char *const[]){"external_model_ids", NULL},
     .prepare = prepare_model,
     .finish = finish_model,
 };

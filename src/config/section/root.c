@@ -5,6 +5,8 @@ static const struct sr_enum_word versions[] = {{"v0.3", 0}, {NULL, 0}};
 
 static const struct sr_field fields[] = {
     {"version", SR_FIELD_ENUM, .words = versions, .flags = SR_FIELD_REQUIRED | SR_FIELD_DECLARED,
+     .otherwise = "a file in today's shape says `version: v0.3`; one from before versions is flat, and "
+                  "`semroute migrate FILE` converts it",
      .help = "the shape of this file"},
     {"listeners", SR_FIELD_LIST, offsetof(struct sr_config, listeners),
      offsetof(struct sr_config, n_listeners), .of = &sr_section_listener, .help = "where the gateway listens",

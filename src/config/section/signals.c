@@ -15,24 +15,32 @@ const char *const sr_leaf_types_later[] = {
 
 static const struct sr_enum_word operators[] = {
     {"OR", SR_KEYWORD_OR}, {"AND", SR_KEYWORD_AND}, {"NOR", SR_KEYWORD_NOR}, {NULL, 0}};
-static const struct sr_enum_word methods[] = {
-    {"regex", SR_KEYWORD_REGEX}, {"bm25", SR_KEYWORD_BM25}, {"ngram", SR_KEYWORD_NGRAM}, {NULL, 0}};
+static const struct sr_enum_word methods[] = {{"regex", SR_KEYWORD_REGEX},
+                                              {"bm25", SR_KEYWORD_BM25},
+                                              {"ngram", SR_KEYWORD_NGRAM},
+                                              {"fuzzy", SR_KEYWORD_FUZZY},
+                                              {NULL, 0}};
 
 static const struct sr_field keyword_fields[] = {
-    {"name", SR_FIELD_TEXT, KEYWORD(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+    {"name", SR_FIELD_TEXT, KEYWORD(name),
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY | SR_FIELD_DROPPABLE,
      .help = "the name that rules refer to"},
-    {"keywords", SR_FIELD_TEXTS, KEYWORD(keywords), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "words or phrases; with `method: regex` regular expressions"},
+    {"keywords", SR_FIELD_TEXTS, KEYWORD(keywords),
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY | SR_FIELD_EMPTY_ENTRIES,
+     .help = "words or phrases; with `method: regex` regular expressions; an empty one is in every text"},
     {"operator", SR_FIELD_ENUM, KEYWORD(op), .words = operators, .def = "OR",
      .help = "OR: any of them; AND: all of them; NOR: none of them"},
     {"method", SR_FIELD_ENUM, KEYWORD(method), .words = methods,
-     .def_note = "whole words, as they are written", .help = "how keywords are matched"},
+     .def_note = "whole words, as they are written",
+     .help = "how keywords are matched; fuzzy: whole words with `fuzzy_match`"},
     {"case_sensitive", SR_FIELD_BOOL, KEYWORD(case_sensitive), .def = "false",
      .help = "whether upper and lower case differ"},
     {"fuzzy_match", SR_FIELD_BOOL, KEYWORD(fuzzy_match), .def = "false",
      .help = "also match words with typing errors"},
-    {"fuzzy_threshold", SR_FIELD_INT, KEYWORD(fuzzy_threshold), .def = "2", .min = 0, .max = 16,
-     .help = "the edit distance up to which a word still matches"},
+    {"fuzzy_threshold", SR_FIELD_INT, KEYWORD(fuzzy_threshold), .def = "2", .min = 0, .max = 100,
+     .help =
+         "up to 16: the edit distance up to which a keyword still matches; above: the least similarity in "
+         "percent (80: one letter in five may differ)"},
     {"bm25_threshold", SR_FIELD_NUMBER, KEYWORD(bm25_threshold), .def = "0.1", .min = 0, .max = 1000,
      .help = "the score from which bm25 matches"},
     {"ngram_threshold", SR_FIELD_NUMBER, KEYWORD(ngram_threshold), .def = "0.4", .min = 0, .max = 1,
@@ -41,11 +49,27 @@ static const struct sr_field keyword_fields[] = {
      .help = "characters of an n-gram"},
 };
 
+static void finish_keyword(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_keyword *rule = target;
+    const struct sr_yaml_node *list = sr_yaml_get(node, "keywords");
+    if (rule->method == SR_KEYWORD_FUZZY) {
+        rule->method = SR_KEYWORD_WORDS;
+        rule->fuzzy_match = true;
+    }
+    rule->places =
+        rule->keywords.count ? sr_bind_calloc(b, rule->keywords.count, sizeof *rule->places) : NULL;
+    for (size_t i = 0; rule->places && i < rule->keywords.count; i++)
+        rule->places[i] = sr_bind_position(i < list->count ? list->items[i] : list);
+}
+
 static const struct sr_section keyword_section = {
     .name = "keyword rule",
     .help = "Words, phrases or patterns in the user's text.",
     .size = sizeof(struct sr_config_keyword),
     SR_FIELDS(keyword_fields),
+    .inert = (const struct sr_inert_key[]){{"description", SR_INERT_NOTE, false}, {NULL, NULL, false}},
+    .finish = finish_keyword,
 };
 
 static const struct sr_field score_fields[] = {
@@ -64,6 +88,8 @@ static const struct sr_section score_section = {
     SR_FIELDS(score_fields),
 };
 
+#define SR_INERT_PLUGIN "prompts and the cache are plugins of decisions"
+
 static const struct sr_field domain_fields[] = {
     {"name", SR_FIELD_TEXT, DOMAIN(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "the name that rules refer to"},
@@ -79,6 +105,12 @@ static const struct sr_section domain_section = {
     .help = "A field of knowledge that the classifier recognises in the user's text.",
     .size = sizeof(struct sr_config_domain),
     SR_FIELDS(domain_fields),
+    .inert = (const struct sr_inert_key[]){{"system_prompt", SR_INERT_PLUGIN, true},
+                                           {"system_prompt_enabled", SR_INERT_PLUGIN, true},
+                                           {"system_prompt_mode", SR_INERT_PLUGIN, true},
+                                           {"semantic_cache_enabled", SR_INERT_PLUGIN, true},
+                                           {"semantic_cache_similarity_threshold", SR_INERT_PLUGIN, true},
+                                           {NULL, NULL, false}},
 };
 
 static const struct sr_field context_fields[] = {
@@ -107,6 +139,7 @@ static const struct sr_section context_section = {
     .help = "The length of the whole request.",
     .size = sizeof(struct sr_config_context),
     SR_FIELDS(context_fields),
+    .inert = (const struct sr_inert_key[]){{"description", SR_INERT_NOTE, false}, {NULL, NULL, false}},
     .prepare = prepare_context,
     .finish = finish_context,
 };
@@ -133,6 +166,7 @@ static const struct sr_section language_section = {
     .help = "The language of the user's text.",
     .size = sizeof(struct sr_config_language),
     SR_FIELDS(language_fields),
+    .inert = (const struct sr_inert_key[]){{"description", SR_INERT_NOTE, false}, {NULL, NULL, false}},
     .finish = finish_language,
 };
 
@@ -190,7 +224,8 @@ static const struct sr_field source_fields[] = {
 
 static void finish_source(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
-    const struct sr_config_structure *s = target;
+    struct sr_config_structure *s = target;
+    s->pattern_at = sr_bind_position(sr_bind_at(node, "pattern"));
     if (s->source == SR_STRUCTURE_REGEX && !s->pattern[0])
         sr_bind_error(b, node, "a source of type `regex` needs a `pattern`");
     else if (s->source == SR_STRUCTURE_KEYWORD_SET && s->keywords.count == 0)

@@ -1,5 +1,5 @@
 /*
- * The system prompt of a decision: inserted before the client's own, or replacing it.
+ * The system prompt of a decision: before or after the client's own, or in its place.
  *
  * Only the first message counts as the client's system prompt, and only with role system or developer. Its
  * other members and, when inserting, the bytes of its content are unchanged.
@@ -53,6 +53,27 @@ static int insert_content(struct sr_edit *edit, uint32_t content, struct sr_byte
     return text.p ? sr_edits_range(edit->list, span->start + 1, span->start + 1, text) : SR_ENOMEM;
 }
 
+static bool is_empty_array(struct sr_bytes body, const struct sr_span *span)
+{
+    size_t i = span->start + 1;
+    while (i < span->end - 1 && strchr(" \t\r\n", body.p[i]))
+        i++;
+    return i == span->end - 1;
+}
+
+static int append_content(struct sr_edit *edit, uint32_t content, struct sr_bytes prompt)
+{
+    const struct sr_span *span = &edit->doc->spans[content];
+    struct sr_bytes text;
+    if (span->kind != SR_JSON_ARRAY)
+        text = sr_edit_json(edit, "\\n\\n", prompt, "");
+    else if (is_empty_array(edit->doc->body, span))
+        text = sr_edit_json(edit, "{\"type\":\"text\",\"text\":\"", prompt, "\"}");
+    else
+        text = sr_edit_json(edit, ",{\"type\":\"text\",\"text\":\"\\n\\n", prompt, "\"}");
+    return text.p ? sr_edits_range(edit->list, span->end - 1, span->end - 1, text) : SR_ENOMEM;
+}
+
 int sr_edit_prompt(struct sr_edit *edit)
 {
     const struct sr_request *doc = edit->doc;
@@ -71,5 +92,7 @@ int sr_edit_prompt(struct sr_edit *edit)
     if (edit->decision->plugins.system_prompt.mode == SR_PROMPT_REPLACE ||
         (kind != SR_JSON_STRING && kind != SR_JSON_ARRAY))
         return replace_content(edit, first, content, prompt);
-    return insert_content(edit, content, prompt);
+    return edit->decision->plugins.system_prompt.mode == SR_PROMPT_APPEND
+               ? append_content(edit, content, prompt)
+               : insert_content(edit, content, prompt);
 }

@@ -121,6 +121,8 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
     for (size_t i = 0; (router->models[r->model].has_key || head->injects) && i < head->n_credentials; i++)
         remove[n_remove++] = head->credentials[i];
     list_text(&set, SR_LIT("x-selected-model"), r->model_name);
+    if (r->pool.name)
+        list_text(&set, SR_LIT("x-selected-pool"), r->pool.name);
     list_set(&set, SR_LIT("accept-encoding"), SR_LIT("identity"));
     if (!head->says_json) /* the body was read as JSON in UTF-8: so it is for the upstream, too */
         list_set(&set, SR_LIT("content-type"), SR_LIT("application/json"));
@@ -180,6 +182,20 @@ static void worker_headers(struct header_list *list, const struct sr_record *r)
     if (why->similarity > 0 && text)
         text = sr_arena_printf(list->arena, "%s; similarity=%.3f", text, (double)why->similarity);
     list_set(list, SR_LIT("x-vsr-worker-reason"), sr_bytes_str(text));
+}
+
+/* What the request is for, its pool and why: `fits; workload=shape; prompt=812; answer=256`. */
+static void pool_headers(struct header_list *list, const struct sr_record *r)
+{
+    const struct sr_record_pool *pool = &r->pool;
+    if (!pool->name)
+        return;
+    list_text(list, SR_LIT("x-vsr-pool"), pool->name);
+    list_text(list, SR_LIT("x-vsr-workload"), pool->workload);
+    const char *text =
+        sr_arena_printf(list->arena, "%s; workload=%s; prompt=%llu; answer=%llu", pool->why, pool->from,
+                        (unsigned long long)pool->prompt_tokens, (unsigned long long)pool->answer_tokens);
+    list_set(list, SR_LIT("x-vsr-pool-reason"), sr_bytes_str(text));
 }
 
 /* Where the cache was asked; not known for an answer that was there before the decision. */
@@ -272,6 +288,7 @@ static void routed_headers(struct header_list *list, const struct sr_record *r,
     guard_headers(list, r, router->config);
     if (r->debug) {
         cache_headers(list, r, router);
+        pool_headers(list, r);
         worker_headers(list, r);
     }
     if (!r->automatic && r->decision.decision < 0)

@@ -64,6 +64,8 @@ static void put_request(struct sr_json_writer *w, const struct sr_record *r, con
 static void put_verdict(struct sr_json_writer *w, const struct sr_record *r)
 {
     put_text(w, "model", r->model_name);
+    put_text(w, "pool", r->pool.name);
+    put_text(w, "workload", r->pool.workload);
     put_text(w, "target", r->target);
     if (r->failovers)
         sr_json_uint(w, "failovers", r->failovers);

@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "decide/explain.h"
 #include "router/report/explain_cache.h"
+#include "router/report/explain_ranking.h"
 #include "router/report/unread.h"
 
 #include <math.h>
@@ -130,6 +131,9 @@ static void put_rule(struct sr_json_writer *w, const char *key, const struct sr_
     sr_json_object(w, key);
     if (rule->op == SR_RULE_LEAF) {
         put_leaf(w, e, rule);
+    } else if (rule->op == SR_RULE_UNKNOWN) {
+        sr_json_bool(w, "dropped", true);
+        sr_json_null(w, "matched");
     } else {
         put_text(w, "operator", words[rule->op]);
         sr_json_array(w, "conditions");
@@ -275,6 +279,21 @@ static void put_worker(struct sr_json_writer *w, const struct sr_record *r)
     sr_json_object_end(w);
 }
 
+/* The pool of the model that the request would go to now, and why. */
+static void put_pool(struct sr_json_writer *w, const struct sr_record_pool *pool)
+{
+    if (!pool->name)
+        return;
+    sr_json_object(w, "pool");
+    put_text(w, "name", pool->name);
+    put_text(w, "reason", pool->why);
+    put_text(w, "workload", pool->workload);
+    put_text(w, "workload_from", pool->from);
+    put_number(w, "prompt_tokens", (double)pool->prompt_tokens);
+    put_number(w, "answer_tokens", (double)pool->answer_tokens);
+    sr_json_object_end(w);
+}
+
 static void put_verdict(struct sr_json_writer *w, const struct sr_explain *e)
 {
     const struct sr_record *r = e->record;
@@ -287,6 +306,7 @@ static void put_verdict(struct sr_json_writer *w, const struct sr_explain *e)
         return;
     }
     put_text(w, "model", r->model_name);
+    put_pool(w, &r->pool);
     put_worker(w, r);
     put_text(w, "algorithm",
              e->record->automatic && e->record->choice.algorithm ? e->record->choice.algorithm : "");
@@ -324,6 +344,7 @@ int sr_explain_json(const struct sr_explain *e, struct sr_buf *out)
     put_decision(&w, e);
     put_shadows(&w, e);
     put_plan(&w, e);
+    sr_explain_ranking_json(e, &w);
     sr_explain_cache_json(e, &w);
     if (e->record->has_verdict)
         put_verdict(&w, e);

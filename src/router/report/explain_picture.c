@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "decide/explain.h"
 #include "router/report/explain_cache.h"
+#include "router/report/explain_ranking.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -212,6 +213,16 @@ static void draw_shadows(struct picture *pic, const struct sr_explain *e)
     }
 }
 
+/* Left out where no algorithm ranked the candidates. */
+static void draw_ranking(struct picture *pic, const struct sr_explain *e)
+{
+    if (!e->record->ranking || !sr_record_decision(e->record, e->router->config))
+        return;
+    label(pic, "model");
+    if (!pic->rc)
+        pic->rc = sr_explain_ranking_text(e, "          ", pic->out);
+}
+
 /* Left out where no decision uses it. */
 static void draw_cache(struct picture *pic, const struct sr_explain *e)
 {
@@ -255,6 +266,17 @@ static void draw_worker(struct picture *pic, const struct sr_record *r)
                             why->reason, why->overlap, why->blocks);
 }
 
+/* The pool of several, and why. */
+static void draw_pool(struct picture *pic, const struct sr_record_pool *pool)
+{
+    if (!pool->name || pic->rc)
+        return;
+    indent(pic);
+    pic->rc = sr_buf_printf(pic->out, "in pool %s (%s: %s, about %llu + %llu tokens)\n", pool->name,
+                            pool->why, pool->workload, (unsigned long long)pool->prompt_tokens,
+                            (unsigned long long)pool->answer_tokens);
+}
+
 static void draw_verdict(struct picture *pic, const struct sr_explain *e)
 {
     const struct sr_record *r = e->record;
@@ -272,6 +294,7 @@ static void draw_verdict(struct picture *pic, const struct sr_explain *e)
     if (r->reasoning && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, ", reasoning on (%s)", r->effort);
     put(pic, r->edited ? ", body edited:\n" : ", body untouched\n");
+    draw_pool(pic, &r->pool);
     draw_worker(pic, r);
     sr_explain_edits(r, draw_edit, pic);
 }
@@ -284,6 +307,7 @@ int sr_explain_picture(const struct sr_explain *e, int width, bool colour, struc
     draw_guard(&pic, e);
     draw_decision(&pic, e);
     draw_shadows(&pic, e);
+    draw_ranking(&pic, e);
     draw_cache(&pic, e);
     if (e->record->has_verdict)
         draw_verdict(&pic, e);

@@ -247,12 +247,36 @@ static const char *context_level(uint64_t tokens)
     return tokens <= 1000 ? "low" : tokens <= 8000 ? "medium" : tokens <= 32000 ? "high" : "very_high";
 }
 
+/* What the decision's algorithm did; `model_label` is what was chosen in the end. */
+static void measure_selection(const struct sink *sink)
+{
+    const struct sr_record *r = sink->record;
+    const struct sr_ranking *ranking = r->ranking;
+    const char *decision = r->decision_name, *model = model_label(sink);
+    if (!ranking)
+        return;
+    if (ranking->fallback) {
+        struct sr_bytes why[] = {sr_bytes_str(ranking->algorithm), sr_bytes_str(decision),
+                                 sr_bytes_str(ranking->fallback)};
+        sr_metrics_add(sink->metrics, SR_METRIC_SELECTION_FALLBACKS, 1, why);
+    }
+    struct sr_bytes chosen[] = {sr_bytes_str(r->choice.algorithm), sr_bytes_str(model),
+                                sr_bytes_str(decision), SR_LIT("supported")};
+    sr_metrics_add(sink->metrics, SR_METRIC_SELECTIONS, 1, chosen);
+    if (ranking->explored)
+        count(sink, SR_METRIC_EXPLORED, decision, model);
+    double score = sr_ranking_score(ranking, sr_record_decision(r, sink->router->config), r->model);
+    if (isfinite(score))
+        add(sink, SR_METRIC_SELECTION_SCORE, score, r->choice.algorithm, model);
+}
+
 static void measure_forward(const struct sink *sink)
 {
     const struct sr_record *r = sink->record;
     const char *model = model_label(sink);
     observe(sink, SR_METRIC_REQUESTS, 1, model);
     observe(sink, SR_METRIC_INFLIGHT, 1, model);
+    measure_selection(sink);
     sr_metrics_add(sink->metrics, SR_METRIC_ROUTING_LATENCY, seconds(0, r->times.busy_ns), NULL);
     count(sink, SR_METRIC_REASON_CODES,
           r->guard.moved ? "pii_policy_alternative_selected"
@@ -339,6 +363,16 @@ static void measure_answer_guard(const struct sink *sink)
     observe(sink, SR_METRIC_SCANNED_BYTES, (double)guard->read, name);
 }
 
+static void measure_pool(const struct sink *sink)
+{
+    const struct sr_record_pool *pool = &sink->record->pool;
+    if (!pool->name)
+        return;
+    struct sr_bytes labels[] = {sr_bytes_str(pool->name), sr_bytes_str(pool->workload),
+                                sr_bytes_str(pool->why)};
+    sr_metrics_add(sink->metrics, SR_METRIC_POOL_REQUESTS, 1, labels);
+}
+
 void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
                     struct sr_metrics *metrics)
 {
@@ -354,6 +388,7 @@ void sr_measure_end(const struct sr_record *record, const struct sr_router *rout
         reason = record->answer_status >= 500 ? "upstream_5xx" : "upstream_4xx";
     measure_answer_guard(&sink);
     measure_cache_write(&sink);
+    measure_pool(&sink);
     if (record->end == SR_END_CLIENT_GONE)
         reason = "cancellation";
     else if (record->end == SR_END_UPSTREAM_LOST)

@@ -3,10 +3,12 @@
 
 #include "pool/report.h"
 
-static const enum sr_metric ALL[] = {SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING,
-                                     SR_METRIC_POOL_KV_USAGE,       SR_METRIC_POOL_BLOCKS,
-                                     SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
-                                     SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS};
+static const enum sr_metric ALL[] = {
+    SR_METRIC_WORKER_IN_FLIGHT,    SR_METRIC_WORKER_OPEN,         SR_METRIC_WORKER_DOWN,
+    SR_METRIC_WORKER_DRAINING,     SR_METRIC_WORKER_EJECTIONS,    SR_METRIC_POOL_WAITING,
+    SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING, SR_METRIC_POOL_KV_USAGE,
+    SR_METRIC_POOL_BLOCKS,         SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
+    SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS};
 
 static void set(void *ctx, const struct sr_pool_member_view *view)
 {
@@ -31,9 +33,27 @@ static void set(void *ctx, const struct sr_pool_member_view *view)
     }
 }
 
+static void set_worker(void *ctx, const struct sr_pool_worker_count *count)
+{
+    struct sr_metrics *metrics = ctx;
+    sr_metrics_set(metrics, SR_METRIC_WORKER_IN_FLIGHT, count->in_flight, &count->worker);
+    sr_metrics_set(metrics, SR_METRIC_WORKER_OPEN, count->open, &count->worker);
+    sr_metrics_set(metrics, SR_METRIC_WORKER_DOWN, count->down, &count->worker);
+    sr_metrics_set(metrics, SR_METRIC_WORKER_DRAINING, count->draining, &count->worker);
+    sr_metrics_add(metrics, SR_METRIC_WORKER_EJECTIONS, count->ejections, &count->worker);
+}
+
+/* Of several groups of one name, before and after a reload, requests may wait in each. */
+static void add_queue(void *ctx, const char *group, uint32_t waiting)
+{
+    struct sr_bytes name = sr_bytes_str(group);
+    sr_metrics_add(ctx, SR_METRIC_POOL_WAITING, waiting, &name);
+}
+
 void sr_report_workers(struct sr_pool *pool, struct sr_metrics *metrics)
 {
     for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++)
         sr_metrics_clear(metrics, ALL[i]);
+    sr_pool_count(pool, set_worker, add_queue, metrics);
     sr_pool_each_member(pool, set, metrics);
 }

@@ -5,7 +5,7 @@
 #include "observe/metrics.h"
 #include "pool/pool.h"
 
-/* Sets the series of each worker of each pool anew. Any thread. */
+/* Sets the series of each worker of each pool anew. One thread at a time. */
 void sr_report_workers(struct sr_pool *pool, struct sr_metrics *metrics);
 
 #endif

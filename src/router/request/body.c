@@ -23,7 +23,11 @@ void sr_body_dispose(struct sr_body *body)
 int sr_body_begin(struct sr_body *body, const struct sr_router *router, const struct sr_head *head,
                   struct sr_arena *arena)
 {
+    const struct sr_config_gateway *limits = &router->config->global.gateway;
+    struct sr_scan_limits scan = sr_scan_limits_defaults();
     int rc = SR_OK;
+    scan.max_spans = limits->max_body_values;
+    body->doc.max_strings = limits->max_body_strings;
     body->router = router;
     body->head = head;
     body->arena = arena;
@@ -31,8 +35,8 @@ int sr_body_begin(struct sr_body *body, const struct sr_router *router, const st
         rc = sr_buf_reserve(&body->bytes,
                             head->content_length < RESERVE_MAX ? (size_t)head->content_length : RESERVE_MAX);
     return rc ? rc
-              : sr_scan_new(&body->scan, sr_dialect_request_paths(router->paths, body->doc.dialect),
-                            sr_scan_limits_defaults(), arena);
+              : sr_scan_new(&body->scan, sr_dialect_request_paths(router->paths, body->doc.dialect), scan,
+                            arena);
 }
 
 void sr_body_pass(struct sr_body *body)
@@ -43,10 +47,14 @@ void sr_body_pass(struct sr_body *body)
 
 /* ---- refusals ---- */
 
-static bool refuse_json(struct sr_refusal *refusal, const struct sr_err *err)
+static bool refuse_json(const struct sr_body *body, const struct sr_err *err, struct sr_refusal *refusal)
 {
     if (err->code == SR_ENOMEM)
         sr_refuse_memory(refusal);
+    else if (err->code == SR_ELIMIT && sr_scan_is_full(body->scan))
+        sr_refuse(refusal, 413, "request_too_large", NULL,
+                  "the body has %s, at byte %zu (global.semroute.gateway.max_body_values)", err->message,
+                  err->offset);
     else
         sr_refuse(refusal, 400, "invalid_json", NULL, "malformed JSON body: %s at byte %zu", err->message,
                   err->offset);
@@ -158,7 +166,7 @@ static bool scan_chunk(struct sr_body *body, const void *p, size_t n, bool last,
     if (rc == SR_OK || rc == SR_MORE)
         return true;
     err.code = rc;
-    return refuse_json(refusal, &err);
+    return refuse_json(body, &err, refusal);
 }
 
 /* Points the document to the kept bytes and their spans. */

@@ -88,11 +88,12 @@ static void keep_named(struct sr_head *out, const struct sr_request_head *head,
     if (!global->n_pools && !global->authz.n_providers)
         return;
     out->named =
-        sr_arena_calloc(arena, 2 * global->n_pools + global->authz.n_providers, sizeof *out->named);
+        sr_arena_calloc(arena, 2 * global->n_pools + 1 + global->authz.n_providers, sizeof *out->named);
     if (!out->named) {
         *rc = SR_ENOMEM;
         return;
     }
+    keep_one(out, head, sr_bytes_str(global->workloads.header), arena, rc);
     for (size_t i = 0; i < global->n_pools; i++) {
         keep_one(out, head, sr_bytes_str(global->pools[i].queue.priority_header), arena, rc);
         keep_one(out, head, sr_bytes_str(global->pools[i].picking.session_header), arena, rc);

@@ -24,6 +24,7 @@ struct sr_request {
     const struct sr_span *spans;
     size_t n_spans;
     struct sr_members at;
+    uint32_t max_strings; /* that are walked over; 0: SR_WALK_STRINGS_MAX */
 };
 
 /* Fills `at` from the spans. */

@@ -241,7 +241,8 @@ static void locate(struct sr_walk *walk, uint32_t span, struct sr_walk_string *a
 static bool give(struct sr_walk *walk, uint32_t span, struct sr_json_string string,
                  struct sr_walk_string *out)
 {
-    if (walk->strings == SR_WALK_STRINGS_MAX) {
+    uint32_t most = walk->doc->max_strings ? walk->doc->max_strings : SR_WALK_STRINGS_MAX;
+    if (walk->strings == most) {
         note_unread(walk, SR_UNREAD_LIMIT, string.end - string.start);
         return false;
     }

@@ -91,7 +91,7 @@ struct sr_walk {
     } owners[SR_WALK_OWNERS];
 };
 
-/* Strings of one request; what follows is unread. */
+/* Strings of one request, unless it says another number; what follows is unread. */
 #define SR_WALK_STRINGS_MAX 65536u
 
 /* Walks over all strings of a complete body, in their order. */

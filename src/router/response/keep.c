@@ -50,9 +50,10 @@ void sr_answer_keep_dispose(struct sr_answer_keep *keep)
 
 /* ---- is it whole ---- */
 
-/* What was seen of an answer's choices: bits by their number. */
+/* What was seen of an answer. */
 struct seen {
-    uint64_t begun, finished;
+    uint64_t begun, finished; /* choices: bits by their number */
+    bool content, ended;      /* of an answer without choices */
     bool failed;
 };
 
@@ -74,6 +75,13 @@ static bool is_error(const struct sr_answer_event *event, const struct sr_span *
            sr_bytes_eq(sr_bytes_of(event->data.p + span->key_start, n), SR_LIT("\"error\""));
 }
 
+static bool is_end(const struct sr_answer_event *event, const struct sr_span *span)
+{
+    return span->kind == SR_JSON_STRING &&
+           (span->id == SR_ANSWER_STOP ||
+            sr_bytes_eq(sr_span_raw(span, event->data), SR_LIT("\"completed\"")));
+}
+
 static void see(struct seen *seen, struct sr_answer_event *event)
 {
     if (event->done || !event->data.n)
@@ -86,6 +94,10 @@ static void see(struct seen *seen, struct sr_answer_event *event)
         const struct sr_span *span = &event->spans[i];
         if (span->id == SR_ANSWER_CHOICE || span->id == SR_ANSWER_FINISH)
             see_choice(seen, event, span);
+        else if (span->id >= SR_ANSWER_TEXT && span->id <= SR_ANSWER_BLOCK)
+            seen->content |= span->id == SR_ANSWER_BLOCK || span->kind == SR_JSON_STRING;
+        else if (span->id == SR_ANSWER_STOP || span->id == SR_ANSWER_STATUS)
+            seen->ended |= is_end(event, span);
         else if (is_error(event, span))
             seen->failed = true;
     }
@@ -144,5 +156,6 @@ bool sr_answer_is_usable(struct sr_bytes bytes, enum sr_answer_mode mode,
     bool whole = mode == SR_ANSWER_SSE    ? is_whole_stream(bytes, dialect, paths, &seen)
                  : mode == SR_ANSWER_JSON ? is_whole_body(bytes, paths, &seen)
                                           : false;
-    return whole && !seen.failed && !(seen.begun & ~seen.finished);
+    return whole && !seen.failed &&
+           (seen.begun ? !(seen.begun & ~seen.finished) : seen.content && seen.ended);
 }

@@ -17,8 +17,9 @@ void sr_answer_keep_dispose(struct sr_answer_keep *keep);
 
 extern const struct sr_answer_stage sr_keep_stage;
 
-/* True when kept bytes are a whole answer: a JSON object, or a stream up to its final event; no error in it,
- * and every choice that was begun has a finish reason. Scans them once. */
+/* True when kept bytes are a whole answer: a JSON object, or a stream up to its final event, with no error in
+ * it and with an answer: choices, each with a finish reason; or content and a reason why it ends. Scans them
+ * once. */
 bool sr_answer_is_usable(struct sr_bytes bytes, enum sr_answer_mode mode,
                          const struct sr_dialect_ops *dialect, const struct sr_paths *paths);
 

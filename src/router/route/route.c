@@ -9,6 +9,7 @@
 #include "router/route/route.h"
 
 #include "base/clock.h"
+#include "router/pick/rank.h"
 
 #include <limits.h>
 
@@ -26,8 +27,10 @@ void sr_routing_init(struct sr_routing *r)
 void sr_routing_skip(struct sr_routing *r, const struct sr_config *config)
 {
     sr_routing_init(r);
-    r->choice = (struct sr_choice){
-        .model = config->default_model, .lora_name = "", .effort = "", .algorithm = "default"};
+    r->choice = (struct sr_choice){.model = config->default_model,
+                                   .lora_name = config->default_lora ? config->default_lora : "",
+                                   .effort = "",
+                                   .algorithm = "default"};
 }
 
 uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool automatic, int model)
@@ -103,11 +106,30 @@ static int decide_guards(struct sr_routing *r, uint32_t *needed)
     bool takes_over = sr_guard_decided(&r->guard, &decision);
     if (takes_over)
         take_over(r, &decision);
-    r->phase = !r->in.automatic || takes_over ? SR_PHASE_POLICY : SR_PHASE_ROUTE;
+    r->phase = takes_over ? SR_PHASE_MODEL : r->in.automatic ? SR_PHASE_ROUTE : SR_PHASE_POLICY;
     if (sr_guard_action(&r->guard) == SR_GUARD_BLOCK)
         r->phase = SR_PHASE_SHADOW;
-    else if (r->phase == SR_PHASE_POLICY && takes_over)
-        sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
+    return SR_OK;
+}
+
+/* The decision's algorithm ranks its candidates; where it compares meanings it waits for the vector. */
+static int decide_model(struct sr_routing *r, uint32_t *needed)
+{
+    const struct sr_signal_result *meaning = r->results[SR_SIGNAL_EMBEDDING];
+    if (sr_rank_needs_vector(r->in.router, &r->decision) && !meaning) {
+        *needed = UINT32_C(1) << SR_SIGNAL_EMBEDDING;
+        return SR_AGAIN;
+    }
+    struct sr_rank_inputs in = {r->in.router, &r->decision, meaning, r->input->text, r->in.draw};
+    int rc = sr_rank_candidates(&in, r->in.arena, &r->ranking);
+    if (rc)
+        return rc;
+    r->decision.scores = r->ranking.scores;
+    r->decision.algorithm = r->ranking.algorithm;
+    sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
+    if (r->ranking.refused)
+        r->choice.model = -1;
+    r->phase = SR_PHASE_POLICY;
     return SR_OK;
 }
 
@@ -141,11 +163,11 @@ static int decide(struct sr_routing *r, uint32_t *needed)
         rc = decide_guards(r, needed);
     if (!rc && r->phase == SR_PHASE_ROUTE) {
         rc = sr_plan_decide(r->plan, r->without, r->results, &r->decision, needed);
-        if (!rc) {
-            sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
-            r->phase = SR_PHASE_POLICY;
-        }
+        if (!rc)
+            r->phase = SR_PHASE_MODEL;
     }
+    if (!rc && r->phase == SR_PHASE_MODEL)
+        rc = decide_model(r, needed);
     if (!rc && r->phase == SR_PHASE_POLICY)
         rc = decide_policy(r, needed);
     if (!rc && r->phase == SR_PHASE_SHADOW)
@@ -211,8 +233,11 @@ static uint32_t needed_next(struct sr_routing *r)
         int rc = plans[i] ? sr_plan_decide(plans[i], r->without, assumed, &decision, &needed) : SR_OK;
         if (rc)
             return rc == SR_AGAIN ? needed : 0;
-        if (plans[i] && plans[i] == r->in.router->plan)
+        if (plans[i] && plans[i] == r->in.router->plan) {
             sr_plan_choose(plans[i], &decision, assumed, &choice);
+            if (sr_rank_needs_vector(r->in.router, &decision) && !(r->begun >> SR_SIGNAL_EMBEDDING & 1))
+                return UINT32_C(1) << SR_SIGNAL_EMBEDDING;
+        }
     }
     bool policy = r->in.router->may_see && choice.model >= 0 && ~r->in.router->may_see[choice.model];
     uint32_t pii = policy ? UINT32_C(1) << SR_SIGNAL_PII : 0, needed = 0;

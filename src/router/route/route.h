@@ -12,11 +12,13 @@
 #include "router/route/guard.h"
 #include "router/route/trial.h"
 #include "router/runtime.h"
+#include "select/select.h"
 
 /* What is being decided, in this order. */
 enum sr_route_phase {
     SR_PHASE_GUARD,  /* which guard matches */
-    SR_PHASE_ROUTE,  /* which decision, and so which model */
+    SR_PHASE_ROUTE,  /* which decision */
+    SR_PHASE_MODEL,  /* which of its candidates */
     SR_PHASE_POLICY, /* may that model see what is in the request */
     SR_PHASE_SHADOW, /* which decisions in shadow match; all else is decided */
     SR_PHASE_DONE,
@@ -34,6 +36,7 @@ struct sr_routing_inputs {
     struct sr_bytes tenant;               /* results are memoised per tenant; may be empty */
     const struct sr_config_tenant *rules; /* of the tenant; NULL: none */
     bool instructs;                       /* the client's system prompts are the operator's */
+    uint64_t draw;                        /* random, for algorithms that explore */
     uint64_t client;                      /* clients share the engine and the worker threads alike */
     struct sr_arena *arena;
     /* Called once after sr_routing_start returned SR_AGAIN, unless the routing is stopped or disposed of
@@ -58,6 +61,7 @@ struct sr_routing {
     struct sr_guard guard;
     struct sr_shadows shadows;
     struct sr_decision decision;
+    struct sr_ranking ranking; /* of the decision's candidates; `n` 0: there was nothing to rank */
     struct sr_choice choice;
     uint64_t signals_ns, decide_ns; /* durations */
 };

@@ -12,6 +12,7 @@
 #include "serve/admin/classify.h"
 #include "serve/admin/compress.h"
 #include "serve/admin/embed.h"
+#include "serve/admin/feedback.h"
 #include "serve/admin/models.h"
 #include "serve/admin/work.h"
 #include "serve/local.h"
@@ -515,6 +516,18 @@ static void cache_warm(struct api_call *call)
     }
 }
 
+/* ---- outcomes ---- */
+
+static void feedback(struct api_call *call)
+{
+    struct sr_buf out;
+    sr_buf_init(&out, 8192);
+    int status = sr_api_feedback(call->api->options.runtime, sr_buf_view(&call->body), &out);
+    call->answered = true;
+    reply(call->request, status, SR_LIT("application/json"), sr_buf_view(&out));
+    sr_buf_dispose(&out);
+}
+
 /* ---- the server's events ---- */
 
 static const struct {
@@ -539,6 +552,7 @@ static const struct {
     {"/api/v1/response-cache/invalidate", cache_invalidate, false},
     {"/api/v1/response-cache/flush", cache_flush, false},
     {"/api/v1/response-cache/warm", cache_warm, false},
+    {"/api/v1/feedback", feedback, false},
     {"/info/models", list_models, true},
     {"/api/v1/embeddings/models", list_encoders, true},
 };

@@ -55,7 +55,8 @@ static int tell(struct sr_discover *discover, const struct source *source)
                                                .host = list->items[i].host,
                                                .base_path = like ? like->base_path : "",
                                                .port = list->items[i].port,
-                                               .weight = list->items[i].weight};
+                                               .weight = list->items[i].weight,
+                                               .backup = list->items[i].backup};
     pthread_mutex_lock(&discover->lock);
     int rc = discover->stopped ? SR_OK
                                : sr_pool_set_members(discover->pool, source->pool->name, backends, list->n);

@@ -53,7 +53,8 @@ bool sr_discovered_equal(const struct sr_discovered_list *a, const struct sr_dis
     if (a->n != b->n)
         return false;
     for (size_t i = 0; i < a->n; i++)
-        if (compare(&a->items[i], &b->items[i]) != 0 || a->items[i].weight != b->items[i].weight)
+        if (compare(&a->items[i], &b->items[i]) != 0 || a->items[i].weight != b->items[i].weight ||
+            a->items[i].backup != b->items[i].backup)
             return false;
     return true;
 }
@@ -74,20 +75,35 @@ static bool read_weight(struct sr_bytes text, double *weight)
     return *end == '\0' && *weight > 0 && *weight <= WEIGHT_MAX;
 }
 
+/* Cuts the word `backup` off the end; true: it was there. */
+static bool take_backup(struct sr_bytes *rest)
+{
+    struct sr_bytes word = SR_LIT("backup");
+    if (rest->n < word.n || memcmp(rest->p + rest->n - word.n, word.p, word.n) != 0)
+        return false;
+    *rest = sr_bytes_trim(sr_bytes_of(rest->p, rest->n - word.n));
+    return true;
+}
+
 static int read_line(struct sr_discovered_list *list, struct sr_bytes line, unsigned number,
                      struct sr_err *err)
 {
     struct sr_value_endpoint at = {.port = 0};
-    size_t word = 0;
+    size_t word = 0, before = list->n;
     double weight;
     while (word < line.n && line.p[word] != ' ' && line.p[word] != '\t')
         word++;
     if (!sr_value_endpoint(sr_bytes_of(line.p, word), &at))
         return sr_err_set(err, SR_EPARSE, "line %u: expected `host:port`, found `%.*s`", number,
                           (int)(word < 60 ? word : 60), line.p);
-    if (!read_weight(sr_bytes_trim(sr_bytes_of(line.p + word, line.n - word)), &weight))
-        return sr_err_set(err, SR_EPARSE, "line %u: expected a weight above 0 after the address", number);
+    struct sr_bytes rest = sr_bytes_trim(sr_bytes_of(line.p + word, line.n - word));
+    bool backup = take_backup(&rest);
+    if (!read_weight(rest, &weight))
+        return sr_err_set(err, SR_EPARSE, "line %u: expected a weight above 0 or `backup` after the address",
+                          number);
     int rc = sr_discovered_add(list, at.host, at.port, weight);
+    if (list->n > before)
+        list->items[before].backup = backup;
     if (rc == SR_EINVAL)
         return sr_err_set(err, SR_EPARSE, "line %u: no such address", number);
     return rc ? sr_err_set(err, rc, "line %u: more than %d workers", number, SR_DISCOVER_MAX) : SR_OK;

@@ -17,6 +17,7 @@ struct sr_discovered {
     char host[SR_DISCOVER_HOST_MAX];
     int port;
     double weight;
+    bool backup; /* it gets requests only when no other worker can */
 };
 
 /* All zero: empty. */
@@ -37,9 +38,9 @@ bool sr_discovered_equal(const struct sr_discovered_list *a, const struct sr_dis
 /* Sorts by address, so that an answer in another order is the same list. */
 void sr_discovered_sort(struct sr_discovered_list *list);
 
-/* Reads the text of a file: a worker on each line, `host:port` and after a space its weight; `#` begins a
- * comment. The message of an error names the line. SR_EPARSE, also for a file without a worker; SR_ELIMIT,
- * SR_ENOMEM. */
+/* Reads the text of a file: a worker on each line, `host:port`, after spaces its weight and the word
+ * `backup`, where it has them; `#` begins a comment. The message of an error names the line. SR_EPARSE, also
+ * for a file without a worker; SR_ELIMIT, SR_ENOMEM. */
 int sr_discovered_read(struct sr_discovered_list *list, struct sr_bytes text,
                        struct sr_err *err) SR_WARN_UNUSED;
 

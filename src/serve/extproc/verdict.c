@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "router/exchange_pool.h"
 #include "serve/extproc/private.h"
 #include "serve/forward.h"
 
@@ -230,11 +231,12 @@ static void answer_here(struct sr_extproc_core *core, const struct sr_verdict *v
     sr_extproc_send(core, &reply);
 }
 
-static const char *why_not_sent(int rc)
+static const char *why_not_sent(const struct sr_extproc_core *core, int rc)
 {
     switch (rc) {
     case SR_ENOENT:
-        return "no backend of the model can be reached";
+        return sr_exchange_is_full(core->exchange) ? "all workers of the model are busy"
+                                                   : "no backend of the model can be reached";
     case SR_ELIMIT:
         return "requests in progress have been offered too many different endpoints";
     default:
@@ -242,13 +244,14 @@ static const char *why_not_sent(int rc)
     }
 }
 
-/* Chooses a backend of the verdict's model, or of the decision's next one when none can be used; `v` is then
- * the verdict for that model. As sr_extproc_choose. */
+/* Chooses a backend of the verdict's model, of its next pool, or of the decision's next model when none can
+ * be used; `v` is then the verdict for that one. As sr_extproc_choose. */
 static int choose(struct sr_extproc_core *core, const struct sr_verdict **v)
 {
     int rc;
     while ((rc = sr_extproc_choose(core, *v)) == SR_ENOENT) {
-        const struct sr_verdict *next = sr_exchange_next_model(core->exchange);
+        const struct sr_verdict *next =
+            sr_exchange_next_pool(core->exchange) ? *v : sr_exchange_next_model(core->exchange);
         if (!next || next->action == SR_ACTION_REPLY)
             break;
         *v = next;
@@ -274,7 +277,8 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
     if (rc == SR_OK)
         rc = prepare(core, v, &m);
     if (rc != SR_OK) {
-        v = sr_exchange_fail(core->exchange, 503, NULL, why_not_sent(rc));
+        bool busy = rc == SR_ENOENT && sr_exchange_is_full(core->exchange) && sr_extproc_is_picker(core);
+        v = sr_exchange_fail(core->exchange, busy ? 429 : 503, NULL, why_not_sent(core, rc));
         answer_here(core, v);
         return;
     }

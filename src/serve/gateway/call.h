@@ -103,6 +103,15 @@ struct sr_gateway {
 /* Sets the timer for what is due first. */
 void sr_call_arm(struct sr_call *call);
 
+/* Counts a failure of the call's target: a value of SR_METRIC_UPSTREAM_FAILURES. */
+void sr_call_count_failure(const struct sr_call *call, const char *reason);
+
+/* The name of the call's target in metrics; discovered ones, which come and go, share that of their model. */
+struct sr_bytes sr_call_backend(const struct sr_call *call);
+
+/* The workers of the verdict's model come and go. */
+bool sr_call_is_discovered(const struct sr_call *call);
+
 /* Cancels the upstream, if there is one, and a wait for it. */
 void sr_call_cancel(struct sr_call *call);
 
@@ -139,6 +148,9 @@ void sr_wait_timeout(struct sr_call *call);
 uint32_t sr_retry_of_status(int status);
 uint32_t sr_retry_of_error(const struct sr_client_error *error);
 
+/* The same as a value of SR_METRIC_UPSTREAM_FAILURES, of a fetch without a head. */
+const char *sr_retry_failure_name(const struct sr_client_error *error);
+
 /* What the head asks to wait, in milliseconds; 0: nothing. */
 uint64_t sr_retry_after_ms(const struct sr_http_head *head);
 
@@ -170,9 +182,10 @@ void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last)
 /* The exchange has classified the bytes that it held. */
 void sr_call_answer_ready(struct sr_call *call);
 
-/* The upstream connection was lost after its head: ends an SSE stream with an error event, and aborts any
- * other answer. */
-void sr_call_answer_lost(struct sr_call *call, const char *why);
+/* No more of the upstream's answer comes after its head: ends an SSE stream with an error event, replaces an
+ * answer of which the client has nothing, and aborts any other one. `why` is for people, `reason` a value of
+ * SR_METRIC_UPSTREAM_FAILURES. */
+void sr_call_answer_lost(struct sr_call *call, const char *why, const char *reason);
 
 /* The client's connection can send again. */
 void sr_call_writable(struct sr_call *call);

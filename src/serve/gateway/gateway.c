@@ -121,9 +121,9 @@ void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *co
     sr_config_unref(gateway->config);
     gateway->config = sr_config_ref(config);
     if (gateway->health && sr_health_configure(gateway->health, config) != SR_OK)
-        sr_log(SR_LOG_ERROR, "health", "out of memory: no worker is checked");
+        sr_log(SR_LOG_ERROR, "health", "out of memory: some workers are not checked");
     if (gateway->scraper && sr_scraper_configure(gateway->scraper, config) != SR_OK)
-        sr_log(SR_LOG_ERROR, "scrape", "out of memory: no worker is asked for its load");
+        sr_log(SR_LOG_ERROR, "scrape", "out of memory: some workers are not asked for their load");
     struct sr_http_server_settings settings = sr_gateway_server_settings(config);
     settings.census = gateway->options.census;
     for (size_t i = 0; i < gateway->n_listeners; i++) {

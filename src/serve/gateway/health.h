@@ -2,7 +2,7 @@
  * Active health checks: asks the workers of models that configure a path whether they are well, at an
  * interval, and tells the pool.
  *
- * One of the process's loops does it, over the gateway's client. A worker is down after
+ * Workers are asked as poll.h says, configured and discovered ones. A worker is down after
  * SR_HEALTH_FAILURES checks in a row without a status from 200 to 399, and up again after one. A worker that
  * is down is chosen last. Loop's thread only.
  */
@@ -23,7 +23,7 @@ int sr_health_new(struct sr_health **out, struct sr_loop *loop, struct sr_client
                   struct sr_upstream_tls *tls) SR_WARN_UNUSED;
 
 /* Checks the workers of `config`, to which it takes a reference, from now on; what is known of a worker that
- * was checked before stays. SR_ENOMEM: none is checked then. */
+ * was checked before stays. SR_ENOMEM: some are not checked until later. */
 int sr_health_configure(struct sr_health *health, const struct sr_config *config) SR_WARN_UNUSED;
 
 /* Cancels checks in progress; workers that are down count as up. NULL is allowed. */

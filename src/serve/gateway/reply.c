@@ -5,7 +5,7 @@
  * one write. No byte waits longer.
  */
 #include "base/log.h"
-#include "dialect/openai.h"
+#include "router/exchange_answer.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 
@@ -295,18 +295,16 @@ void sr_call_answer_ready(struct sr_call *call)
     relay(call, step, slices, count);
 }
 
-static void end_stream(struct sr_call *call)
+static void end_stream(struct sr_call *call, const char *message, bool late)
 {
-    static const struct sr_dialect_error LOST = {
-        .message = {"The upstream connection was lost inside the answer.",
-                    sizeof "The upstream connection was lost inside the answer." - 1},
-        .type = "upstream_error",
-        .code = "upstream_lost"};
+    const struct sr_dialect_error error = {.message = sr_bytes_str(message),
+                                           .type = "upstream_error",
+                                           .code = late ? "upstream_timeout" : "upstream_lost"};
     struct sr_bytes slices[2];
     struct sr_buf event;
     bool ended = call->tail[1] == 0 || (call->tail[0] == '\n' && call->tail[1] == '\n');
     sr_buf_init(&event, LOST_EVENT_MAX);
-    if (sr_openai_error_event(&LOST, &event) != SR_OK) {
+    if (sr_exchange_error_event(call->exchange, &error, &event) != SR_OK) {
         abort_call(call);
         return;
     }
@@ -317,20 +315,22 @@ static void end_stream(struct sr_call *call)
     complete(call);
 }
 
-void sr_call_answer_lost(struct sr_call *call, const char *why)
+void sr_call_answer_lost(struct sr_call *call, const char *why, const char *reason)
 {
+    bool late = strcmp(reason, "lost") != 0;
+    char message[128];
+    snprintf(message, sizeof message, "The answer is not complete: %s.", why);
     call->lost = true;
+    sr_call_count_failure(call, reason);
     sr_log(SR_LOG_WARN, "answer_lost", "model %s, target %s: after %llu bytes of the answer: %s",
            call->verdict->model, call->target->name, (unsigned long long)call->upstream_got, why);
     if (call->answer_held) {
-        char message[128];
-        snprintf(message, sizeof message, "The answer is not complete: %s.", why);
         call->answer_pending = call->answer_held = false;
-        sr_call_fail(call, 502, "upstream_error", message);
+        sr_call_fail(call, late ? 504 : 502, "upstream_error", message);
         return;
     }
     if (call->answer_sse && call->answer.content_length < 0) {
-        end_stream(call);
+        end_stream(call, message, late);
         return;
     }
     write_all(call, NULL, 0);

@@ -41,7 +41,7 @@ static void timed_out(struct sr_call *call)
         return;
     if (call->stage == SR_CALL_ANSWERING) {
         sr_call_cancel(call);
-        sr_call_answer_lost(call, "the listener's timeout has passed");
+        sr_call_answer_lost(call, "the listener's timeout has passed", "deadline");
     } else if (call->stage == SR_CALL_RECEIVING) {
         sr_call_fail(call, 408, "invalid_request_error", "The request was not complete in time.");
     } else {

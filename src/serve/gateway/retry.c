@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/hash.h"
+#include "router/exchange_pool.h"
 #include "router/exchange_verdict.h"
 #include "serve/gateway/call.h"
 
@@ -14,6 +15,10 @@
 
 /* Failures after which the same worker may answer in a moment: it did not work on the request. */
 #define PASSING (SR_RETRY_CONNECT | SR_RETRY_RESET | SR_RETRY_429 | SR_RETRY_GATEWAY)
+
+/* Failures of a worker that is not there: another try adds no load to the workers that are, so that it needs
+ * no place in the budget; all requests of a worker that dies move at once. */
+#define GONE (SR_RETRY_CONNECT | SR_RETRY_RESET)
 
 /* Milliseconds before the same worker is tried again: doubled each time, of which a random half is waited. */
 #define BACK_OFF_MS     50u
@@ -36,6 +41,14 @@ uint32_t sr_retry_of_error(const struct sr_client_error *error)
     if (error->stage == SR_CLIENT_CONNECTING || !error->sent)
         return SR_RETRY_CONNECT;
     return error->code == SR_ETIMEOUT ? SR_RETRY_TIMEOUT : SR_RETRY_RESET;
+}
+
+const char *sr_retry_failure_name(const struct sr_client_error *error)
+{
+    uint32_t failure = sr_retry_of_error(error);
+    if (failure == SR_RETRY_RESET && (error->code == SR_EPROTO || error->code == SR_ELIMIT))
+        return "garbage";
+    return failure == SR_RETRY_CONNECT ? "connect" : failure == SR_RETRY_TIMEOUT ? "timeout" : "reset";
 }
 
 /* The milliseconds of a Retry-After header (RFC 9110, section 10.2.3); 0: none, or in the past. */
@@ -104,6 +117,19 @@ static bool has_time(const struct sr_call *call, uint64_t wait_ms)
     return call->deadline_ns == 0 || sr_clock_ns() + wait_ms * SR_NS_PER_MS < call->deadline_ns;
 }
 
+/* Another worker of the model: of the present pool, or of one of its others. */
+static bool choose_of_model(struct sr_call *call)
+{
+    if (sr_retry_choose(call))
+        return true;
+    int at = sr_exchange_choose_pool(call->exchange);
+    if (at < 0)
+        return false;
+    call->target = &call->verdict->targets[at];
+    sr_ticket_begin(call->verdict->ticket, (size_t)at);
+    return true;
+}
+
 /* The next model of the decision takes over. */
 static bool next_model(struct sr_call *call)
 {
@@ -112,12 +138,12 @@ static bool next_model(struct sr_call *call)
         return false;
     call->verdict = next;
     call->tries = 0;
-    return sr_retry_choose(call) || next_model(call);
+    return choose_of_model(call) || next_model(call);
 }
 
 bool sr_retry_place(struct sr_call *call)
 {
-    return sr_retry_choose(call) || next_model(call);
+    return choose_of_model(call) || next_model(call);
 }
 
 bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,
@@ -127,17 +153,19 @@ bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_
     bool may_again = call->tries <= retries_of(call, reliability);
     *wait_ms = 0;
     *may_wait = false;
-    if (call->body_passed || !(failure & reliability->retry_on) || !sr_ticket_retry(call->verdict->ticket))
+    if (call->body_passed || !(failure & reliability->retry_on) ||
+        (!(failure & GONE) && !sr_ticket_retry(call->verdict->ticket)))
         return false;
-    if ((may_again && sr_retry_choose(call)) || next_model(call))
+    if ((may_again && choose_of_model(call)) || next_model(call))
         return true;
-    if (may_again && sr_ticket_is_full(call->verdict->ticket)) {
+    if (may_again && sr_exchange_is_full(call->exchange)) {
         *may_wait = true;
         return false;
     }
     *wait_ms = retry_after_ms ? retry_after_ms : back_off(call->tries);
-    if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms))
+    if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms) ||
+        !sr_ticket_retry(call->verdict->ticket))
         return false;
-    sr_ticket_again(call->verdict->ticket);
-    return sr_retry_choose(call);
+    sr_exchange_pools_again(call->exchange);
+    return choose_of_model(call);
 }

@@ -1,7 +1,7 @@
 /*
  * Asks the workers of pools for their metrics at an interval, and tells the pool their load.
  *
- * One of the process's loops does it, over the gateway's client. A worker is asked when its pool's policy
+ * Workers are asked as poll.h says, configured and discovered ones, when their pool's policy
  * reads loads, or the pool names a path. A report that is SR_SCRAPE_STALE intervals old is forgotten. Loop's
  * thread only.
  */
@@ -21,7 +21,8 @@ struct sr_scraper;
 int sr_scraper_new(struct sr_scraper **out, struct sr_loop *loop, struct sr_client *client,
                    sr_runtime *runtime, struct sr_upstream_tls *tls) SR_WARN_UNUSED;
 
-/* Asks the workers of `config`, to which it takes a reference, from now on. SR_ENOMEM: none is asked then. */
+/* Asks the workers of `config`, to which it takes a reference, from now on. SR_ENOMEM: some are not asked
+ * until later. */
 int sr_scraper_configure(struct sr_scraper *scraper, const struct sr_config *config) SR_WARN_UNUSED;
 
 /* Cancels what is in progress. NULL is allowed. */

@@ -1,6 +1,7 @@
 /* From the verdict to the upstream's events: the ticket's target, the request, its body, retries. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "router/exchange_pool.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 
@@ -45,7 +46,7 @@ static void report(const struct sr_call *call, enum sr_ticket_event event, int s
 static void count_connect(const struct sr_call *call, enum sr_metric metric, struct sr_bytes result)
 {
     if (call->gateway->config->global.metrics) {
-        struct sr_bytes labels[] = {sr_bytes_str(call->target->name), result};
+        struct sr_bytes labels[] = {sr_call_backend(call), result};
         sr_metrics_add(call->gateway->metrics, metric, 1, labels);
     }
 }
@@ -119,6 +120,8 @@ static bool gives_up(struct sr_call *call, const struct sr_http_head *head)
 {
     uint32_t failure = sr_retry_of_status(head->status);
     uint64_t after_ms = failure ? sr_retry_after_ms(head) : 0;
+    if (failure)
+        sr_call_count_failure(call, failure == SR_RETRY_429 ? "429" : "5xx");
     if (after_ms)
         sr_ticket_cool(call->verdict->ticket, (size_t)(call->target - call->verdict->targets),
                        after_ms * SR_NS_PER_MS);
@@ -179,21 +182,11 @@ static const char *reason_of(const struct sr_client_error *error)
 
 static void start(struct sr_call *call);
 
-/* The workers of the verdict's model come and go. */
-static bool is_discovered(const struct sr_call *call)
-{
-    const struct sr_config *config = call->gateway->config;
-    for (size_t i = 0; i < config->global.n_pools; i++)
-        if (strcmp(config->global.pools[i].model_name, call->verdict->model) == 0)
-            return sr_config_pool_discovers(&config->global.pools[i]);
-    return false;
-}
-
 /* There is no worker that takes the request now. `late`: none had room in time. */
 static void refuse(struct sr_call *call, bool late)
 {
     const struct sr_verdict *v = call->verdict;
-    bool full = late || sr_ticket_is_full(v->ticket);
+    bool full = late || sr_exchange_is_full(call->exchange);
     const char *model = v->model;
     struct sr_bytes labels[] = {sr_bytes_str(model), late   ? SR_LIT("timeout")
                                                      : full ? SR_LIT("full")
@@ -206,7 +199,7 @@ static void refuse(struct sr_call *call, bool late)
              : full ? "All workers of model `%.100s` are busy."
                     : "Model `%.100s` has no backend at present.",
              model);
-    sr_call_fail(call, full || v->n_targets || is_discovered(call) ? 503 : 502, ERROR_TYPE, message);
+    sr_call_fail(call, full || v->n_targets || sr_call_is_discovered(call) ? 503 : 502, ERROR_TYPE, message);
 }
 
 /* Chooses a worker and starts, waits for one, or refuses. */
@@ -282,9 +275,10 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
     if (call->stage == SR_CALL_ANSWERING) {
         report(call, SR_TICKET_LOST, 0);
         if (!call->answer_given)
-            sr_call_answer_lost(call, reason_of(error));
+            sr_call_answer_lost(call, reason_of(error), error->code == SR_ETIMEOUT ? "stalled" : "lost");
         return;
     }
+    sr_call_count_failure(call, sr_retry_failure_name(error));
     sr_log(SR_LOG_WARN, "upstream_failed", "model %s, target %s (%s:%d): %s", call->verdict->model,
            target->name, target->host, target->port, error->text);
     if (error->stage == SR_CLIENT_CONNECTING) {

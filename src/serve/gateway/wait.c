@@ -1,5 +1,6 @@
 /* Waits in the queue of a pool until a worker has room, and no longer than the pool says. */
 #include "base/clock.h"
+#include "router/exchange_pool.h"
 #include "serve/gateway/call.h"
 
 /* Any thread. */
@@ -27,7 +28,8 @@ void sr_wait_timeout(struct sr_call *call)
     end(call, SR_ETIMEOUT);
 }
 
-bool sr_wait_begin(struct sr_call *call, void (*placed)(struct sr_call *call, int at))
+/* Waits in the queue of the present pool. */
+static bool wait_here(struct sr_call *call, void (*placed)(struct sr_call *call, int at))
 {
     sr_ticket *ticket = call->verdict->ticket;
     const struct sr_ticket_waiting waiting = {
@@ -46,4 +48,15 @@ bool sr_wait_begin(struct sr_call *call, void (*placed)(struct sr_call *call, in
         sr_http_request_pause(call->request);
     }
     return true;
+}
+
+bool sr_wait_begin(struct sr_call *call, void (*placed)(struct sr_call *call, int at))
+{
+    size_t before = sr_exchange_pool_at(call->exchange), to = sr_exchange_pool_to_wait(call->exchange);
+    if (!sr_exchange_move_to_pool(call->exchange, to))
+        return false;
+    if (wait_here(call, placed))
+        return true;
+    (void)sr_exchange_move_to_pool(call->exchange, before); /* whose answer it may still get */
+    return false;
 }

@@ -86,6 +86,14 @@ static size_t count_words(struct sr_bytes text, bool keep_case)
     return n;
 }
 
+/* A threshold is a number of edits, or above that range the least share of letters that stay, in percent. */
+static int edits_allowed(int threshold, size_t letters)
+{
+    if (threshold <= SR_FUZZY_EDITS_MAX)
+        return threshold;
+    return threshold >= 100 ? 0 : (int)(letters * (size_t)(100 - threshold) / 100);
+}
+
 int sr_fuzzy_new(struct sr_fuzzy **out, const struct sr_keyword_item *items, size_t n, bool keep_case)
 {
     struct sr_fuzzy *fuzzy = sr_mem_calloc(1, sizeof *fuzzy);
@@ -105,11 +113,14 @@ int sr_fuzzy_new(struct sr_fuzzy **out, const struct sr_keyword_item *items, siz
         struct sr_words words = sr_words_of(items[i].text, keep_case);
         struct sr_word word;
         struct entry *entry = &fuzzy->entries[fuzzy->n];
-        *entry = (struct entry){items[i].slot, items[i].rule->fuzzy_threshold, 0, fuzzy->n_words};
+        *entry = (struct entry){items[i].slot, 0, 0, fuzzy->n_words};
+        size_t letters = 0;
         while (sr_words_next(&words, &word)) {
-            spell(&word, &fuzzy->words[fuzzy->n_words++]);
+            spell(&word, &fuzzy->words[fuzzy->n_words]);
+            letters += fuzzy->words[fuzzy->n_words++].n;
             entry->width++;
         }
+        entry->edits = edits_allowed(items[i].rule->fuzzy_threshold, letters);
         /* Only the exact search finds longer phrases and keywords without letters. */
         if (entry->width == 0 || entry->width > WIDTH_MAX)
             continue;

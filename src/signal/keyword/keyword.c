@@ -57,8 +57,9 @@ static size_t pick(const struct sr_signal_set *set, enum sr_keyword_method metho
             (fuzzy_only && !rule->fuzzy_match))
             continue;
         for (size_t k = 0; k < rule->keywords.count; k++)
-            items[n++] =
-                (struct sr_keyword_item){sr_bytes_str(rule->keywords.items[k]), set->first_slot[r] + k, rule};
+            if (*rule->keywords.items[k])
+                items[n++] = (struct sr_keyword_item){sr_bytes_str(rule->keywords.items[k]),
+                                                      set->first_slot[r] + k, rule};
     }
     return n;
 }
@@ -113,9 +114,15 @@ static int compile_regexes(struct sr_signal_set *set, struct sr_err *err)
             struct sr_err why = {0};
             int rc = sr_regex_new(&set->regexes[set->first_slot[r] + k],
                                   sr_bytes_str(rule->keywords.items[k]), rule->case_sensitive, &why);
-            if (rc)
-                return sr_err_set(err, rc, "keyword rule `%s`, keyword %zu: %s", rule->name, k + 1,
-                                  why.message);
+            if (rc) {
+                rc =
+                    sr_err_set(err, rc, "keyword rule `%s`, keyword %zu: %s", rule->name, k + 1, why.message);
+                if (err && rule->places) {
+                    err->line = rule->places[k].line;
+                    err->column = rule->places[k].column;
+                }
+                return rc;
+            }
         }
     }
     return SR_OK;
@@ -222,7 +229,8 @@ static void combine(const struct sr_config_keyword *rule, const float *scores, s
     float needed = score_needed(rule), best = 0;
     size_t found = 0, n = rule->keywords.count;
     for (size_t k = 0; k < n; k++) {
-        found += scores[k] > 0 && scores[k] >= needed;
+        found +=
+            !*rule->keywords.items[k] || (scores[k] > 0 && scores[k] >= needed); /* "" is in every text */
         if (scores[k] > best)
             best = scores[k];
     }

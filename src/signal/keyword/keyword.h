@@ -36,8 +36,8 @@ int sr_ngram_run(const struct sr_ngram *ngram, struct sr_bytes text, struct sr_a
                  float *scores) SR_WARN_UNUSED;
 
 /* Levenshtein distance over code points, word by word: 1 where the words of the keyword occur in a row
- * with at most `fuzzy_threshold` edits together, and none of them with more edits than half its letters.
- * Else the score is unchanged. */
+ * with at most the edits together that `fuzzy_threshold` says, and none of them with more edits than half its
+ * letters. Else the score is unchanged. */
 struct sr_fuzzy;
 int sr_fuzzy_new(struct sr_fuzzy **out, const struct sr_keyword_item *items, size_t n,
                  bool keep_case) SR_WARN_UNUSED;

@@ -3,7 +3,8 @@
  *
  * The candidates of all rules are read once when the configuration is loaded; a request's text is read
  * once, however many rules there are. Similarity is the cosine. Without an encoder the rules fail with an
- * error status.
+ * error status. Where a decision chooses its model by meaning, the type runs without rules too, for the
+ * vector.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -31,6 +32,8 @@ static int read_candidates(struct sr_signal_set *set, struct sr_err *err)
     size_t d = sr_embedding_reader_dimensions(set->reader), total = 0, at = 0;
     for (size_t i = 0; i < set->n; i++)
         total += set->rules[i].candidates.count;
+    if (total == 0)
+        return SR_OK;
     set->candidates = sr_mem_calloc(total, d * sizeof *set->candidates);
     if (!set->candidates)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
@@ -50,7 +53,8 @@ static int embedding_compile(struct sr_signal_set **out, const struct sr_config 
 {
     const char *named = config->global.inference.encoder;
     struct sr_err why = {0};
-    if (config->n_embeddings == 0)
+    bool chooses = sr_config_chooses_by_meaning(config);
+    if (config->n_embeddings == 0 && !chooses)
         return SR_OK;
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
     if (!set)
@@ -59,8 +63,11 @@ static int embedding_compile(struct sr_signal_set **out, const struct sr_config 
     set->n = config->n_embeddings;
     int rc = sr_embedding_reader_new(&set->reader, config, models, &why);
     if (rc == SR_ENOENT && (!named || !*named)) {
-        sr_log(SR_LOG_WARN, "encoder_missing",
-               "%s; rules of type `embedding` match nothing, other signals use the linear tier", why.message);
+        sr_log(
+            SR_LOG_WARN, "encoder_missing",
+            "%s; rules of type `embedding` match nothing, other signals use the linear tier, and models are "
+            "not chosen by meaning",
+            why.message);
         rc = SR_OK;
     } else if (rc == SR_OK) {
         rc = read_candidates(set, &why);
@@ -108,8 +115,20 @@ static float nearness(const struct sr_config_embedding *rule, const float *candi
     return rule->aggregation == SR_AGGREGATION_MEAN ? sum / (float)rule->candidates.count : best;
 }
 
+/* The vector stays for algorithms that choose a model by it. Without memory there is none. */
+static void keep_vector(const float *vector, size_t d, struct sr_arena *arena,
+                        struct sr_signal_result *result)
+{
+    float *kept = sr_arena_alloc(arena, d * sizeof *kept);
+    if (!kept)
+        return;
+    memcpy(kept, vector, d * sizeof *kept);
+    result->vector = kept;
+    result->dimensions = d;
+}
+
 static void write_result(const struct sr_signal_set *set, const struct sr_embedding_read *read,
-                         const struct sr_signal_input *input, struct sr_signal_result *result)
+                         const struct sr_signal_task *task, struct sr_signal_result *result)
 {
     size_t d = sr_embedding_reader_dimensions(set->reader), at = 0;
     struct sr_embedding_answer answer = sr_embedding_read_answer(read);
@@ -121,8 +140,9 @@ static void write_result(const struct sr_signal_set *set, const struct sr_embedd
         result->hits[i] = (struct sr_signal_hit){matched, matched ? confidence : 0, (double)similarity};
         at += rule->candidates.count;
     }
+    keep_vector(answer.vector, d, task->arena, result);
     result->tier = "neural";
-    result->all_bytes = input->text.n;
+    result->all_bytes = task->input->text.n;
     result->scanned_bytes = answer.read_bytes;
     result->remembered = answer.remembered;
 }
@@ -143,7 +163,7 @@ static void read_done(void *ctx, int status)
     struct sr_signal_task *task = ctx;
     struct asking *asking = task->state;
     if (status == SR_OK)
-        write_result(asking->set, asking->read, task->input, task->result);
+        write_result(asking->set, asking->read, task, task->result);
     sr_signal_complete(task, status);
 }
 
@@ -178,7 +198,7 @@ static int embedding_start(const struct sr_signal_set *set, struct sr_signal_tas
     int rc =
         sr_embedding_read_start(&asking->read, set->reader, task->input->text, task->client, read_done, task);
     if (rc == SR_OK)
-        write_result(set, asking->read, task->input, task->result);
+        write_result(set, asking->read, task, task->result);
     else if (rc == SR_AGAIN)
         sr_task_begin(&task->base, &embedding_work);
     sr_task_unref(&task->base);

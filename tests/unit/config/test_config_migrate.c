@@ -311,6 +311,49 @@ static void test_caches(void **state)
     }
 }
 
+/* What moved as it was, and what a file in today's shape becomes: itself. */
+static void test_moved(void **state)
+{
+    (void)state;
+    static const char old[] =
+        "default_model: m\nvllm_endpoints: [{name: a, address: a, port: 1, weight: 1}]\n"
+        "model_config: {m: {preferred_endpoints: [a]}}\nclear_route_cache: false\nconfig_source: file\n"
+        "prompt_compression: {enabled: true, max_tokens: 300, skip_signals: [domain], preserve_first_n: 2, "
+        "odd: 1}\n"
+        "observability: {metrics: {enabled: false}, tracing: {enabled: false}}\n"
+        "api: {batch_classification: {max_batch_size: 9}}\n"
+        "tools: {enabled: true, top_k: 3, tools_db_path: \"${SR_T_NONE:-a: b}\"}\n"
+        "response_api: {enabled: false}\n";
+    struct sr_buf out, again;
+    struct sr_problems problems = {0}, loading = {0};
+    const struct sr_config *c;
+    sr_buf_init(&out, (size_t)1 << 20);
+    sr_buf_init(&again, (size_t)1 << 20);
+    assert_int_equal(sr_migrate_text(&out, sr_bytes_str(old), &problems), SR_OK);
+    assert_true(warned(&problems, 6, "`odd` of prompt_compression has no equivalent"));
+    assert_int_equal(problems.count, 1);
+    assert_int_equal(sr_config_load_text(&c, sr_buf_view(&out), "x", (struct sr_load_options){0}, &loading),
+                     SR_OK);
+    config_print(&loading);
+    assert_int_equal(loading.count, 0);
+    assert_false(c->global.extproc.clear_route_cache);
+    assert_false(c->global.metrics);
+    assert_true(c->global.compression.enabled);
+    assert_int_equal(c->global.compression.max_tokens, 300);
+    assert_int_equal(c->global.compression.first, 2);
+    assert_string_equal(c->global.compression.skip_signals.items[0], "domain");
+    sr_config_unref(c);
+    sr_problems_dispose(&problems);
+    problems = (struct sr_problems){0};
+    assert_int_equal(sr_migrate_text(&again, sr_buf_view(&out), &problems), SR_OK);
+    assert_string_equal(again.data, out.data);
+    assert_true(problems.count == 1 && strstr(problems.items[0].message, "already current"));
+    sr_problems_dispose(&problems);
+    sr_problems_dispose(&loading);
+    sr_buf_dispose(&again);
+    sr_buf_dispose(&out);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -319,7 +362,7 @@ static void test_refused(void **state)
         int rc;
         const char *message;
     } cases[] = {
-        {"version: v0.3\n", SR_EINVAL, "has a `version` already"},
+        {"version: v0.2\n", SR_EINVAL, "only flat files, which have no `version`"},
         {"hello: 1\n", SR_EINVAL, "not a flat v0.1 configuration"},
         {"", SR_EINVAL, "not a flat v0.1 configuration"},
         {"a: [", SR_EPARSE, "not valid YAML"},
@@ -421,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_guard_without_default),
         cmocka_unit_test(test_guards_that_were_off),
         cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_moved),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_without_names),
         cmocka_unit_test(test_no_endpoint),

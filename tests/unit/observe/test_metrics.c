@@ -125,6 +125,26 @@ static void series_are_bounded(void **state)
     has_not("{model=\"m512\"}");
 }
 
+/* What is removed makes room: for workers that come and go. */
+static void removed_series_make_room(void **state)
+{
+    (void)state;
+    char name[32];
+    for (int round = 0; round < 3; round++) {
+        sr_metrics_clear(metrics, SR_METRIC_WORKER_OPEN);
+        sr_metrics_clear(metrics, SR_METRIC_WORKER_EJECTIONS);
+        for (int i = 0; i < SR_METRICS_MAX_SERIES; i++) {
+            snprintf(name, sizeof name, "w%d.%d", round, i);
+            sr_metrics_set(metrics, SR_METRIC_WORKER_OPEN, 1, &(struct sr_bytes){name, strlen(name)});
+            sr_metrics_add(metrics, SR_METRIC_WORKER_EJECTIONS, 1, &(struct sr_bytes){name, strlen(name)});
+        }
+    }
+    has("semroute_worker_open{worker=\"w2.511\"} 1\n");
+    has("semroute_worker_ejections_total{worker=\"w2.0\"} 1\n");
+    has_not("{worker=\"w1.");
+    has_not("{worker=\"other\"}");
+}
+
 static void *hammer(void *ctx)
 {
     (void)ctx;
@@ -309,6 +329,7 @@ int main(void)
         TEST(histograms_are_cumulative),
         TEST(gauges_set_move_and_clear),
         TEST(series_are_bounded),
+        TEST(removed_series_make_room),
         TEST(threads_lose_nothing),
         TEST(names_follow_the_conventions),
         TEST(lines_reach_the_file_and_survive_rotation),

@@ -93,6 +93,42 @@ static void test_shares_follow_weights(void **state)
     site_close(&s);
 }
 
+/* Backups come after all others that can take a request, and before those in cooldown. */
+static void test_backups(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend b[] = {backend("a", 1), backend("b", 9), backend("c", 1)};
+    b[1].backup = true;
+    struct sr_pool_group *group;
+    struct sr_err err = {0};
+    const struct sr_pool_limits limits = {.max_in_flight = 1};
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", NULL, NULL, NULL, &limits, b, 3, &err), SR_OK);
+    for (int i = 0; i < 20; i++)
+        assert_int_not_equal(choose_once(&s, group), 1);
+    struct sr_ticket t[4];
+    int at[4];
+    for (int i = 0; i < 4; i++) { /* each has one place */
+        assert_int_equal(sr_ticket_open(&t[i], group, &s.arena), SR_OK);
+        at[i] = sr_ticket_choose(&t[i]);
+        if (at[i] >= 0)
+            sr_ticket_begin(&t[i], (size_t)at[i]);
+    }
+    assert_int_equal(at[0] + at[1], 2);
+    assert_int_equal(at[2], 1);
+    assert_int_equal(at[3], -1);
+    assert_true(sr_ticket_is_full(&t[3]));
+    for (int i = 0; i < 4; i++)
+        sr_ticket_dispose(&t[i]);
+    report_once(&s, group, 0, SR_TICKET_UNREACHABLE);
+    report_once(&s, group, 2, SR_TICKET_UNREACHABLE);
+    assert_int_equal(choose_once(&s, group), 1);
+    report_once(&s, group, 1, SR_TICKET_UNREACHABLE);
+    assert_int_not_equal(choose_once(&s, group), 1);
+    sr_pool_group_unref(group);
+    site_close(&s);
+}
+
 static void test_unknown_policy(void **state)
 {
     (void)state;
@@ -495,6 +531,42 @@ static void test_reload_keeps_health_and_turn(void **state)
 
 /* ---- offered endpoints ---- */
 
+struct listed {
+    size_t n;
+    char all[256];
+};
+
+static void note_listed(void *ctx, const char *group, struct sr_bytes worker)
+{
+    struct listed *listed = ctx;
+    size_t at = strlen(listed->all);
+    listed->n++;
+    snprintf(listed->all + at, sizeof listed->all - at, "%s %.*s\n", group, (int)worker.n, worker.p);
+}
+
+/* Of two groups of one name only the latest; discovered members as they are now. */
+static void test_listed(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend two[] = {backend("a", 1), backend("b", 1)}, found[] = {backend("c", 1)};
+    struct sr_pool_limits limits = {.discovered = true};
+    struct sr_pool_group *before = group_of(&s, "m", two, 2), *now = group_of(&s, "m", two, 1), *discovered;
+    struct sr_err err = {0};
+    assert_int_equal(sr_pool_group_get(s.pool, &discovered, "d", NULL, NULL, NULL, &limits, two, 2, &err),
+                     SR_OK);
+    assert_int_equal(sr_pool_set_members(s.pool, "d", found, 1), SR_OK);
+    struct listed listed = {0};
+    sr_pool_each_listed(s.pool, note_listed, &listed);
+    assert_int_equal(listed.n, 2);
+    assert_non_null(strstr(listed.all, "m http://a:8000\n"));
+    assert_non_null(strstr(listed.all, "d http://c:8000\n"));
+    sr_pool_group_unref(before);
+    sr_pool_group_unref(now);
+    sr_pool_group_unref(discovered);
+    site_close(&s);
+}
+
 static void test_offered(void **state)
 {
     (void)state;
@@ -647,6 +719,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares_follow_weights),
+        cmocka_unit_test(test_backups),
         cmocka_unit_test(test_unknown_policy),
         cmocka_unit_test(test_tried_is_not_chosen_again),
         cmocka_unit_test(test_many_workers),
@@ -662,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_equal_configuration_is_the_same_group),
         cmocka_unit_test(test_reload_keeps_health_and_turn),
+        cmocka_unit_test(test_listed),
         cmocka_unit_test(test_offered),
         cmocka_unit_test(test_offered_are_bounded),
         cmocka_unit_test(test_out_of_memory),

@@ -23,7 +23,7 @@ struct fixture {
 static void begin(struct fixture *f, void **state, const struct sr_dialect_ops *dialect)
 {
     *f = (struct fixture){.router = sr_runtime_router(*state)};
-    sr_arena_init(&f->arena, 1 << 24);
+    sr_arena_init(&f->arena, (size_t)64 << 20);
     sr_body_init(&f->body, f->router->max_body);
     f->body.doc.dialect = dialect;
     assert_int_equal(sr_body_begin(&f->body, f->router, &f->head, &f->arena), SR_OK);
@@ -129,6 +129,25 @@ static void test_limit(void **state)
     free(large);
 }
 
+/* Too many values are 413 with the key, too deep ones malformed. */
+static void test_limit_of_values(void **state)
+{
+    size_t n = 300000;
+    char *many = malloc(64 + 3 * n), deep[512];
+    assert_non_null(many);
+    size_t at = (size_t)sprintf(many, "{\"model\":\"auto\",\"messages\":[");
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)sprintf(many + at, "%s{}", i ? "," : "");
+    memcpy(many + at, "]}", 3);
+    check_refused(state, &sr_dialect_chat, many, 413, "request_too_large");
+    free(many);
+    at = (size_t)sprintf(deep, "{\"model\":\"auto\",\"x\":");
+    for (size_t i = 0; i < 200; i++)
+        deep[at++] = '[';
+    deep[at] = '\0';
+    check_refused(state, &sr_dialect_chat, deep, 400, "invalid_json");
+}
+
 static void test_check(void **state)
 {
     struct fixture f;
@@ -199,8 +218,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_complete), cmocka_unit_test(test_pass),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_limit),    cmocka_unit_test(test_check), cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_complete),        cmocka_unit_test(test_pass),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_limit_of_values), cmocka_unit_test(test_check),
+        cmocka_unit_test(test_alike),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,149 @@
+/*
+ * A lenient load opens nothing: a condition that is not understood is neither true nor false
+ * (decide/rule.c), and this file says for each decision what that means.
+ */
+#include "config/link/dropped.h"
+
+#include "config/link/names.h"
+
+#include <stdio.h>
+
+#define TEXT_MAX 160
+
+static bool asks_guards(const struct sr_config_rule *rule, bool negated)
+{
+    bool named = strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+    bool leaf = rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN;
+    for (size_t i = 0; i < rule->n_children; i++)
+        if (asks_guards(&rule->children[i], negated != (rule->op == SR_RULE_NOT)))
+            return true;
+    return leaf && named && !negated;
+}
+
+/* True when it is safe that the decision matches a request for which it may not be meant. */
+static bool protects(const struct sr_config_decision *decision)
+{
+    const struct sr_config_plugins *plugins = &decision->plugins;
+    if (plugins->guard.set)
+        return plugins->guard.action != SR_GUARD_ALLOW;
+    return plugins->fast_response.set || asks_guards(&decision->rules, false);
+}
+
+/* Marks the dropped conditions; returns how many there are. */
+static size_t mark(struct sr_config_rule *rule, enum sr_on_error value)
+{
+    size_t n = rule->op == SR_RULE_UNKNOWN;
+    if (n)
+        rule->on_error = value;
+    for (size_t i = 0; i < rule->n_children; i++)
+        n += mark(&rule->children[i], value);
+    return n;
+}
+
+/* Can the tree match (`sought`), or fail to, for some request? Dropped conditions have their marked value. */
+static bool can_be(const struct sr_config_rule *rule, bool sought, bool negated)
+{
+    bool all = (rule->op == SR_RULE_AND) == sought; /* every child has to be `sought` */
+    bool found = all;
+    switch (rule->op) {
+    case SR_RULE_LEAF:
+        return true;
+    case SR_RULE_UNKNOWN:
+        return ((rule->on_error == SR_ON_ERROR_MATCH) != negated) == sought;
+    case SR_RULE_NOT:
+        return can_be(&rule->children[0], !sought, !negated);
+    default:
+        for (size_t i = 0; i < rule->n_children; i++)
+            found = all ? found && can_be(&rule->children[i], sought, negated)
+                        : found || can_be(&rule->children[i], sought, negated);
+        return found;
+    }
+}
+
+/* What the decision does with the requests that it matches. */
+static void describe(const struct sr_config *config, const struct sr_config_decision *decision,
+                     char out[TEXT_MAX])
+{
+    static const char *const actions[] = {"lets them pass", "flags them", "routes them", "blocks them",
+                                          "redacts them"};
+    int model = decision->n_refs ? decision->refs[0].model : config->default_model;
+    if (decision->plugins.guard.set)
+        snprintf(out, TEXT_MAX, "%s", actions[decision->plugins.guard.action]);
+    else if (decision->plugins.fast_response.set)
+        snprintf(out, TEXT_MAX, "answers them itself");
+    else if (model >= 0)
+        snprintf(out, TEXT_MAX, "sends them to `%.60s`", config->models[model].name);
+    else
+        snprintf(out, TEXT_MAX, "refuses them");
+}
+
+static void tell(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
+                 const struct sr_config_decision *decision, size_t dropped)
+{
+    char does[TEXT_MAX];
+    bool closed = protects(decision);
+    bool all = closed ? !can_be(&decision->rules, false, false) : !can_be(&decision->rules, true, false);
+    describe(config, decision, does);
+    sr_bind_warning(b, sr_bind_at(node, "rules"),
+                    "decision `%.60s` lost %zu condition%s: %s requests, and %s", decision->name, dropped,
+                    dropped > 1 ? "s" : "",
+                    closed ? (all ? "it matches all" : "where they decide, it matches")
+                           : (all ? "it matches no" : "where they decide, it does not match"),
+                    does);
+}
+
+/* Plugins without which more would be allowed than the file says. */
+static bool restricts(const struct sr_yaml_node *plugin)
+{
+    static const char *const always[] = {"jailbreak", "pii", NULL};
+    const struct sr_yaml_node *type = sr_link_name(plugin, "type");
+    const struct sr_yaml_node *configuration = sr_yaml_get(plugin, "configuration");
+    const struct sr_yaml_node *mode = sr_link_name(configuration, "mode");
+    const struct sr_yaml_node *action = sr_link_name(configuration, "hallucination_action");
+    for (const char *const *word = always; type && *word; word++)
+        if (sr_bytes_eq(type->text, sr_bytes_str(*word)))
+            return true;
+    if (type && sr_bytes_eq(type->text, SR_LIT("tools")))
+        return !mode || !sr_bytes_eq(mode->text, SR_LIT("passthrough"));
+    return type && sr_bytes_eq(type->text, SR_LIT("hallucination")) && action &&
+           sr_bytes_eq(action->text, SR_LIT("block"));
+}
+
+static void close_plugins(struct sr_binder *b, const struct sr_yaml_node *plugins,
+                          struct sr_config_decision *decision)
+{
+    for (size_t i = 0; plugins && plugins->kind == SR_YAML_LIST && i < plugins->count; i++) {
+        const struct sr_yaml_node *plugin = plugins->items[i];
+        if (!sr_bind_dropped(b, plugin) || !restricts(plugin) || decision->plugins.fast_response.set)
+            continue;
+        decision->plugins.guard.set = true;
+        decision->plugins.guard.action = SR_GUARD_BLOCK;
+        decision->plugins.guard.status = 403;
+        decision->plugins.guard.message = "A plugin of this decision is not supported.";
+        sr_bind_warning(b, plugin, "decision `%.60s` lost a plugin that restricts: its requests are blocked",
+                        decision->name);
+    }
+}
+
+void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config)
+{
+    const struct sr_yaml_node *decisions = sr_yaml_get(routing, "decisions");
+    size_t lost = 0;
+    bool left = false;
+    if (!b->lenient)
+        return;
+    for (size_t i = 0; i < config->n_decisions; i++) {
+        struct sr_config_decision *decision = &config->decisions[i];
+        const struct sr_yaml_node *node = sr_link_item(decisions, i);
+        close_plugins(b, sr_yaml_get(node, "plugins"), decision);
+        size_t n = decision->has_rules ? mark(&decision->rules, SR_ON_ERROR_NO_MATCH) : 0;
+        if (n && protects(decision))
+            (void)mark(&decision->rules, SR_ON_ERROR_MATCH);
+        if (n)
+            tell(b, node, config, decision, n);
+        lost += n;
+        left |= !n || can_be(&decision->rules, true, false);
+    }
+    if (lost && !left)
+        sr_bind_error(b, decisions, "no decision is left: each needs a condition that was dropped");
+}

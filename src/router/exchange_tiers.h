@@ -1,0 +1,24 @@
+/*
+ * The size of an exchange's request and the order of its model's pools: measured before the verdict, learned
+ * from after the answer.
+ *
+ * Below exchange_verdict.c, which opens tickets; exchange_pool.c moves between pools.
+ */
+#ifndef SR_ROUTER_EXCHANGE_TIERS_H
+#define SR_ROUTER_EXCHANGE_TIERS_H
+
+#include "router/exchange.h"
+
+/* Orders the pools of the record's model for the request, whose body is complete; begins at the first. */
+void sr_exchange_rank_pools(sr_exchange *x);
+
+/* The pool of the record's model where the request is. */
+const struct sr_router_pool *sr_exchange_pool(const sr_exchange *x);
+
+/* Writes the pool into the record. */
+void sr_exchange_note_pool(sr_exchange *x);
+
+/* The answer is over: its counts are learned from. */
+void sr_exchange_learn_size(sr_exchange *x);
+
+#endif

@@ -1,0 +1,76 @@
+/* Times count from the request's arrival, as the metrics of the same names do. */
+#include "router/report/outcome.h"
+
+#include "base/clock.h"
+
+static double ms(uint64_t from, uint64_t to)
+{
+    return to > from ? (double)(to - from) / 1e6 : 0;
+}
+
+/* The selector of the record's decision, when it learns. */
+static const struct sr_selector *learner(const struct sr_record *r, const struct sr_router *router)
+{
+    int decision = r->ranking && router->arms ? r->decision.decision : -1;
+    const struct sr_selector *selector = decision < 0 ? NULL : &router->selectors[decision];
+    return selector && selector->ops && selector->ops->learns && !r->ranking->fallback ? selector : NULL;
+}
+
+static struct sr_arm_name arm_of(const struct sr_record *r, const struct sr_router *router)
+{
+    return (struct sr_arm_name){router->config->decisions[r->decision.decision].name,
+                                router->config->models[r->model].name, r->choice.lora_name};
+}
+
+void sr_outcome_placed(const struct sr_record *r, const struct sr_router *router,
+                       struct sr_pool_tally **counted)
+{
+    const struct sr_selector *selector = learner(r, router);
+    struct sr_pool_tally *tally = r->model < 0 ? NULL : router->models[r->model].tally;
+    if (tally != *counted) {
+        sr_pool_tally_end(*counted);
+        sr_pool_tally_begin(tally);
+        *counted = tally;
+    }
+    if (selector && r->model >= 0) {
+        struct sr_arm_name name = arm_of(r, router);
+        sr_arms_placed(router->arms, r->id, &name, selector->config->bandit.memory);
+    }
+}
+
+static void note_arm(const struct sr_record *r, const struct sr_router *router, double ttft_ms, bool answered,
+                     bool failed)
+{
+    const struct sr_selector *selector = learner(r, router);
+    if (!selector || r->model < 0)
+        return;
+    struct sr_arm_name name = arm_of(r, router);
+    if (answered)
+        sr_arms_time(router->arms, &name, ttft_ms, selector->config->bandit.memory);
+    else if (failed)
+        sr_arms_outcome(router->arms, &name, 0, selector->config->bandit.memory);
+}
+
+void sr_outcome_ended(const struct sr_record *r, const struct sr_router *router,
+                      struct sr_pool_tally **counted)
+{
+    const struct sr_times *t = &r->times;
+    struct sr_pool_tally *tally = *counted;
+    bool complete = r->end == SR_END_COMPLETE;
+    bool answered = complete && r->answer_status / 100 == 2;
+    bool failed = r->end == SR_END_UPSTREAM_LOST || (complete && r->answer_status >= 500);
+    uint64_t first = t->first_token ? t->first_token : t->answer_head;
+    if (!tally)
+        return;
+    sr_pool_tally_end(tally);
+    *counted = NULL;
+    if (r->failovers)
+        return;
+    note_arm(r, router, ms(t->started, first), answered, failed);
+    if (!answered)
+        return;
+    sr_pool_tally_note(tally, SR_TALLY_TTFT, ms(t->started, first));
+    if (r->streamed && r->usage.seen && r->usage.completion > 1 && t->last_token > first)
+        sr_pool_tally_note(tally, SR_TALLY_TPOT,
+                           ms(first, t->last_token) / (double)(r->usage.completion - 1));
+}

@@ -1,0 +1,109 @@
+/* From the entries of a model to groups of workers. A model without an entry has one pool of all backends. */
+#include "router/router_pools.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+static struct sr_pool_settings settings_of(const struct sr_config_picking *picking)
+{
+    struct sr_pool_settings settings = sr_pool_settings_defaults();
+    settings.block_tokens = picking->block_tokens;
+    settings.blocks = picking->blocks;
+    settings.bound = picking->session_bound;
+    settings.overlap_weight = picking->overlap_weight;
+    settings.temperature = picking->temperature;
+    settings.threshold = picking->threshold;
+    settings.recent = picking->recent;
+    settings.guard = picking->load_guard;
+    return settings;
+}
+
+static struct sr_pool_limits limits_of(const struct sr_config_pool *entry)
+{
+    return (struct sr_pool_limits){.discovered = sr_config_pool_discovers(entry),
+                                   .max_in_flight = entry->max_in_flight,
+                                   .queue_max = entry->queue.max,
+                                   .queue_ns = entry->queue.timeout_ms * SR_NS_PER_MS,
+                                   .slow_start_ns = entry->slow_start_ms * SR_NS_PER_MS};
+}
+
+/* The targets of the pool's workers, and the workers. */
+static int take_targets(struct sr_router_pool *out, const struct sr_router_model *of,
+                        const struct sr_config_model *model, struct sr_pool_backend *backends,
+                        struct sr_arena *arena)
+{
+    struct sr_target *targets = sr_arena_calloc(arena, of->n_targets + 1, sizeof *targets);
+    if (!targets)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < of->n_targets && !out->discovered; i++) {
+        const struct sr_target *target = &of->targets[i];
+        if (out->entry && !sr_config_pool_has(out->entry, &model->backends[i]))
+            continue;
+        backends[out->n_targets] = (struct sr_pool_backend){
+            .scheme = target->scheme,
+            .host = target->host,
+            .port = target->port,
+            .base_path = target->base_path,
+            .weight = target->weight,
+            .backup = out->entry && sr_config_pool_is_backup(out->entry, &model->backends[i]),
+        };
+        targets[out->n_targets++] = *target;
+    }
+    out->targets = targets;
+    return SR_OK;
+}
+
+static int open_pool(struct sr_router_pool *out, const struct sr_router_model *of,
+                     const struct sr_config_model *model, struct sr_pool *pool, struct sr_arena *arena,
+                     struct sr_err *err)
+{
+    const struct sr_config_pool *entry = out->entry;
+    const struct sr_config_reliability *reliability = &model->reliability;
+    struct sr_pool_ejection ejection = {reliability->consecutive_failures,
+                                        reliability->base_ejection_ms * SR_NS_PER_MS,
+                                        reliability->max_ejection_percent};
+    const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
+    struct sr_pool_settings settings = sr_pool_settings_defaults();
+    struct sr_pool_limits limits = {0};
+    if (entry) {
+        settings = settings_of(&entry->picking);
+        limits = limits_of(entry);
+        policy = entry->policy[0] ? entry->policy : policy;
+    }
+    struct sr_pool_backend *backends = sr_mem_calloc(of->n_targets + 1, sizeof *backends);
+    if (!backends)
+        return SR_ENOMEM;
+    out->discovered = limits.discovered;
+    int rc = take_targets(out, of, model, backends, arena);
+    if (!rc)
+        rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy,
+                               entry ? &settings : NULL, &ejection, &limits, backends, out->n_targets, err);
+    sr_mem_free(backends);
+    return rc;
+}
+
+int sr_router_pools_open(struct sr_router_model *out, const struct sr_config *config,
+                         const struct sr_config_model *model, struct sr_pool *pool, struct sr_arena *arena,
+                         struct sr_err *err)
+{
+    size_t n = 0;
+    const struct sr_config_pool *entries = config->global.pools;
+    out->pools = sr_arena_calloc(arena, config->global.n_pools + 1, sizeof *out->pools);
+    if (!out->pools)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < config->global.n_pools; i++)
+        if (entries[i].model == (int)(model - config->models))
+            out->pools[n++].entry = &entries[i];
+    n = n ? n : 1;
+    int rc = n > 1 ? sr_pool_sizes_get(pool, &out->sizes, model->name) : SR_OK;
+    for (; out->n_pools < n && rc == SR_OK; out->n_pools += rc == SR_OK)
+        rc = open_pool(&out->pools[out->n_pools], out, model, pool, arena, err);
+    return rc;
+}
+
+void sr_router_pools_close(struct sr_router_model *model, struct sr_pool *pool)
+{
+    for (size_t i = 0; i < model->n_pools; i++)
+        sr_pool_group_unref(model->pools[i].group);
+    sr_pool_sizes_unref(pool, model->sizes);
+}
