@@ -65,9 +65,9 @@ enum sr_authz_type {
 };
 
 struct sr_config_authz_provider {
-    int type;                     /* enum sr_authz_type */
+    int type;                      /* enum sr_authz_type */
     struct sr_name_values headers; /* by kind of upstream */
-    const char *header;           /* SR_AUTHZ_HEADER: in which clients send their key */
+    const char *header;            /* SR_AUTHZ_HEADER: in which clients send their key */
 };
 
 /* global.services.authz */

@@ -8,8 +8,8 @@ enum sr_exchange_key sr_exchange_key_for(const sr_exchange *x, int model, struct
         const struct sr_config_authz_provider *provider = &authz->providers[i];
         if (provider->type == SR_AUTHZ_STATIC && x->router->models[model].has_key)
             return SR_KEY_AS_IS;
-        struct sr_bytes sent = provider->type == SR_AUTHZ_HEADER ? sr_head_named(&x->head, provider->header)
-                                                                 : SR_LIT("");
+        struct sr_bytes sent =
+            provider->type == SR_AUTHZ_HEADER ? sr_head_named(&x->head, provider->header) : SR_LIT("");
         if (sent.n) {
             *value = sent;
             return SR_KEY_INJECTED;
@@ -26,7 +26,8 @@ static int inject(sr_exchange *x, struct sr_target *target, const struct sr_conf
     const char *prefix = backend ? backend->auth_prefix : "Bearer";
     const char *text = prefix[0] ? sr_arena_printf(&x->arena, "%s %.*s", prefix, (int)value.n, value.p)
                                  : sr_arena_printf(&x->arena, "%.*s", (int)value.n, value.p);
-    struct sr_bytes name = sr_arena_dup(&x->arena, sr_bytes_str(backend ? backend->auth_header : "authorization"));
+    struct sr_bytes name =
+        sr_arena_dup(&x->arena, sr_bytes_str(backend ? backend->auth_header : "authorization"));
     size_t n = 0;
     if (!headers || !text || !name.p)
         return SR_ENOMEM;
@@ -49,8 +50,8 @@ int sr_exchange_key_inject(sr_exchange *x, struct sr_bytes value, const struct s
     int rc = own ? SR_OK : SR_ENOMEM;
     for (size_t i = 0; i < n && !rc; i++) {
         own[i] = (*targets)[i];
-        rc = inject(x, &own[i],
-                    model->n_backends ? &model->backends[i < model->n_backends ? i : 0] : NULL, value);
+        rc = inject(x, &own[i], model->n_backends ? &model->backends[i < model->n_backends ? i : 0] : NULL,
+                    value);
     }
     if (!rc)
         *targets = own;

@@ -38,7 +38,8 @@ static void finish_provider(struct sr_binder *b, const struct sr_yaml_node *node
         const struct sr_name_value *pair = &provider->headers.items[i];
         if (!sr_value_is_header_name(sr_bytes_str(pair->value)) ||
             sr_value_is_framing_header(sr_bytes_str(pair->value)))
-            sr_bind_error(b, sr_bind_at(node, "headers"), "`headers`: `%.60s` is no header name", pair->value);
+            sr_bind_error(b, sr_bind_at(node, "headers"), "`headers`: `%.60s` is no header name",
+                          pair->value);
         if (sr_bytes_eq(sr_bytes_str(pair->name), SR_LIT("openai")))
             provider->header = pair->value;
     }
