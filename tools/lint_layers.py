@@ -23,11 +23,12 @@ ALLOWED["probe"] = ALLOWED["config"] | {"config", "infer"}
 ALLOWED["signal"] = ALLOWED["config"] | {"config", "infer", "model", "kernel"}
 ALLOWED["decide"] = ALLOWED["signal"] | {"signal"}
 ALLOWED["cache"] = {"base", "observe", "text", "kernel", "json"}
-ALLOWED["store"] = ALLOWED["cache"] | {"cache", "net"}
+ALLOWED["limit"] = {"base"}
+ALLOWED["store"] = ALLOWED["cache"] | {"cache", "limit", "net"}
 ALLOWED["pool"] = {"base", "observe", "kernel"}
 ALLOWED["select"] = ALLOWED["config"] | {"config", "pool", "kernel"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
-ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "pool", "select"}
+ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "limit", "pool", "select"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net", "store"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
@@ -41,7 +42,7 @@ ROOMS = {
     "infer": {"classifier", "encoder", "engine"},
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"guard", "keyword", "neural", "topic"},
-    "router": {"cache", "edit", "identity", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
+    "router": {"cache", "edit", "identity", "limit", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
     "select": {"fit", "model", "state"},
     "serve": {"admin", "discover", "extproc", "gateway", "kv", "process", "warm"},
     "mock": {"engine"},

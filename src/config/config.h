@@ -13,6 +13,7 @@
 #include "base/ref.h"
 #include "config/algorithm.h"
 #include "config/identity.h"
+#include "config/limits.h"
 #include "text/entity/entity.h"
 
 #include <stdbool.h>
@@ -21,16 +22,6 @@
 /* From 1; 0 where the file does not say it. */
 struct sr_config_position {
     uint32_t line, column;
-};
-
-struct sr_name_value {
-    const char *name;
-    const char *value;
-};
-
-struct sr_name_values {
-    struct sr_name_value *items;
-    size_t count;
 };
 
 /* listeners[] */
@@ -595,15 +586,6 @@ struct sr_config_guards {
 enum sr_cache_store { SR_STORE_MEMORY, SR_STORE_REDIS, SR_STORE_MILVUS };
 enum sr_cache_order { SR_ORDER_FIFO, SR_ORDER_LRU, SR_ORDER_LFU };
 
-/* How a store is reached. */
-struct sr_config_store_server {
-    const char *host;
-    int port;
-    const char *database, *user, *password; /* "" = none */
-    bool tls;
-    const char *ca_file, *cert_file, *key_file; /* "" = the system's; none */
-};
-
 /* global.stores.response_cache, global.semroute.cache */
 struct sr_config_cache {
     bool enabled;
@@ -686,6 +668,8 @@ struct sr_config_global {
     struct sr_config_cache cache;
     const char *user_header, *groups_header; /* set by a trusted proxy; "" = none */
     struct sr_config_identity identity;
+    struct sr_config_limits limits;
+    struct sr_config_authz authz;
     struct sr_config_policy *policies;
     size_t n_policies;
     struct sr_config_pool *pools;

@@ -58,6 +58,25 @@ struct sr_config_identity {
     size_t n_tenants;
 };
 
+/* A provider of global.services.authz: where the key for an upstream comes from. */
+enum sr_authz_type {
+    SR_AUTHZ_HEADER, /* of the request */
+    SR_AUTHZ_STATIC, /* the backend's `api_key` */
+};
+
+struct sr_config_authz_provider {
+    int type;                      /* enum sr_authz_type */
+    struct sr_name_values headers; /* by kind of upstream */
+    const char *header;            /* SR_AUTHZ_HEADER: in which clients send their key */
+};
+
+/* global.services.authz */
+struct sr_config_authz {
+    bool fail_open; /* without a key the request goes on */
+    struct sr_config_authz_provider *providers;
+    size_t n_providers; /* 0: the backend's key, or the client's own header */
+};
+
 /* The key with this digest, or NULL. Takes the same time wherever two digests begin to differ. */
 const struct sr_config_key *sr_config_find_key(const struct sr_config_identity *identity,
                                                const uint8_t digest[SR_KEY_DIGEST]);

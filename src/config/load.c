@@ -10,6 +10,7 @@
 #include "config/link/absent.h"
 #include "config/link/files.h"
 #include "config/link/identity.h"
+#include "config/link/limits.h"
 #include "config/link/link.h"
 #include "config/migrate/migrate.h"
 #include "config/section/section.h"
@@ -62,6 +63,8 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, const str
         sr_config_link(b, root, &snapshot->config);
     if (b->rc == SR_OK)
         sr_link_identity(b, root, &snapshot->config, options->files);
+    if (b->rc == SR_OK)
+        sr_link_limits(b, root, &snapshot->config);
     if (b->rc == SR_OK && options->files)
         sr_link_files(b, root);
     if (b->rc == SR_OK && options->probe)

@@ -166,6 +166,9 @@
       "1: the worker was removed and finishes its requests.", "worker", NONE)                                \
     X(WORKER_EJECTIONS, COUNTER, "semroute_worker_ejections_total",                                          \
       "Times that a worker was ejected after failures in a row.", "worker", NONE)                            \
+    /* rule: names of limits and budgets; result: allowed, limited, failed (the store is away) */            \
+    X(LIMITED, COUNTER, "semroute_limit_requests_total", "Requests that a limit counted, and the result.",   \
+      "rule,result", NONE)                                                                                   \
     X(POOL_WAITING, GAUGE, "semroute_pool_waiting_requests", "Requests that wait for a worker with room.",   \
       "pool", NONE)                                                                                          \
     X(POOL_WAITED, COUNTER, "semroute_pool_waited_requests_total",                                           \

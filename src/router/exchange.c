@@ -13,6 +13,7 @@
 #include "router/abi.h"
 #include "router/cache/vector.h"
 #include "router/exchange_answer.h"
+#include "router/exchange_limit.h"
 #include "router/exchange_pool.h"
 #include "router/exchange_record.h"
 #include "router/exchange_tiers.h"
@@ -123,6 +124,17 @@ static void on_tools(void *ctx)
         x->env.ready(x->env.ctx, x);
 }
 
+/* Runs on the owner's thread: the store of the limits has answered. */
+static void on_limited(void *ctx)
+{
+    sr_exchange *x = ctx;
+    uint64_t start = sr_clock_ns();
+    sr_exchange_limited(x);
+    book_time(x, start, false);
+    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked, or a vector is awaited */
+        x->env.ready(x->env.ctx, x);
+}
+
 sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                              const struct sr_exchange_env *env)
 {
@@ -155,6 +167,8 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->pick.ctx = x;
     x->tools.done = on_tools;
     x->tools.ctx = x;
+    x->limiting.done = on_limited;
+    x->limiting.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(&x->answer);
@@ -359,7 +373,7 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     else if (step == SR_BODY_COMPLETE)
         on_complete(x);
     else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !caches_named(x) &&
-             !sr_exchange_picks_by_body(x, body->model))
+             !sr_exchange_has_limits(x) && !sr_exchange_picks_by_body(x, body->model))
         begin_streaming(x);
     else if (!body->whole)
         prefetch(x);
@@ -409,6 +423,8 @@ uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
         return x->pick.deadline_ns;
     if (x->tools.waits)
         return x->tools.deadline_ns;
+    if (x->limiting.state == SR_LIMITING_WAITS)
+        return x->limiting.deadline_ns;
     if (x->recall.pending)
         return x->recall.deadline_ns;
     return x->refuse_at ? x->refuse_at : x->routing.deadline_ns;
@@ -435,6 +451,13 @@ void sr_exchange_timeout(sr_exchange *x)
         book_time(x, x->waiting_since, false);
         return;
     }
+    if (x->limiting.state == SR_LIMITING_WAITS) {
+        uint64_t start = sr_clock_ns();
+        sr_limiting_deadline(&x->limiting);
+        sr_exchange_limited(x);
+        book_time(x, start, false);
+        return;
+    }
     sr_pick_go_on(&x->pick); /* it is late enough */
     if (!x->recall.pending) {
         sr_routing_deadline(&x->routing);
@@ -452,6 +475,7 @@ static void drop_signals(sr_exchange *x)
 {
     sr_routing_dispose(&x->routing);
     sr_recall_dispose(&x->recall);
+    sr_limiting_dispose(&x->limiting);
     sr_pick_dispose(&x->pick);
     sr_tool_choice_dispose(&x->tools);
     sr_mailbox_close(x->mailbox);
@@ -519,6 +543,7 @@ const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char
 static void finish(sr_exchange *x, enum sr_end how)
 {
     sr_exchange_report_end(x, how);
+    sr_exchange_limit_settle(x);
     sr_exchange_learn_size(x);
     sr_runtime_release(x->runtime, x->held);
     sr_exchange_leave_pools(x);

@@ -15,6 +15,7 @@
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
 #include "router/pick/pick.h"
+#include "router/limit/limiting.h"
 #include "router/pick/tiers.h"
 #include "router/record.h"
 #include "router/request/body.h"
@@ -28,6 +29,13 @@ enum sr_exchange_state {
     SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress, or a refusal is held back */
     SR_EXCHANGE_STREAMING, /* the body passes through; the rest of it is only checked */
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
+};
+
+/* What follows when the limits let a request pass. */
+enum sr_exchange_then {
+    SR_THEN_EDIT,    /* edit the body and forward it, after the cache was asked */
+    SR_THEN_FORWARD, /* forward it as it is */
+    SR_THEN_CACHED,  /* reply with the answer that the cache had before any signal */
 };
 
 /* A claim on a pool, and the targets that its candidates are. `ticket.group` NULL: none. */
@@ -68,7 +76,9 @@ struct sr_exchange {
     struct sr_mailbox *mailbox; /* receives results of other threads; NULL: none */
     struct sr_routing routing;
     struct sr_recall recall;
-    bool named;         /* a pending lookup continues with a request that named its model */
+    struct sr_limiting limiting;
+    enum sr_exchange_then then; /* while the limits are asked: what follows */
+    bool named;                 /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
     struct sr_tool_choice tools;    /* which tools the model gets */

@@ -10,6 +10,8 @@
 #include "base/hash.h"
 #include "router/cache/replay.h"
 #include "router/exchange_pick.h"
+#include "router/exchange_key.h"
+#include "router/exchange_limit.h"
 #include "router/exchange_record.h"
 #include "router/exchange_tiers.h"
 #include "router/reply/headers.h"
@@ -98,7 +100,7 @@ void sr_exchange_refuse(sr_exchange *x, const struct sr_refusal *refusal)
     if (refusal->reason)
         r->error_reason = refusal->reason;
     r->allow = refusal->allow;
-    r->retry_after_s = status == 503 ? retry_after_s(x) : 0;
+    r->retry_after_s = status == 503 ? retry_after_s(x) : refusal->retry_after_s;
     begin_reply(x, outcome, status, refusal->path ? refusal->path : refusal->blocked ? "blocked" : "error");
     finish_reply(x, "application/json", sr_reply_error(x->body.doc.dialect, refusal, &x->reply));
 }
@@ -186,6 +188,9 @@ bool sr_exchange_may_use(const sr_exchange *x, int model)
 {
     if (!sr_identity_may_use(&x->identity, x->router->config, model))
         return false;
+    struct sr_bytes own;
+    if (sr_exchange_key_for(x, model, &own) == SR_KEY_INJECTED)
+        return true; /* it uses no key of the operator */
     return !x->identity.anonymous || x->router->config->global.access.allow_anonymous ||
            !x->router->models[model].has_key;
 }
@@ -197,7 +202,20 @@ static void refuse_model(sr_exchange *x)
     sr_refuse(&refusal, 403, SR_CODE_MODEL, "model",
               "this client may not use model `%s`; GET /v1/models lists those that it may use",
               x->router->config->models[x->record.model].name);
+    refusal.type = "permission_error";
     refusal.reason = "model_not_allowed";
+    sr_exchange_refuse(x, &refusal);
+}
+
+/* No provider of authz has a key for the upstream. */
+static void refuse_no_key(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 401, "missing_upstream_key", NULL,
+              "Authentication failed. Check your API key configuration: no provider of global.services.authz "
+              "has a key for model `%s`",
+              x->router->config->models[x->record.model].name);
+    refusal.reason = "authentication_failed";
     sr_exchange_refuse(x, &refusal);
 }
 
@@ -277,6 +295,9 @@ int sr_exchange_open_place(sr_exchange *x, const struct sr_router_pool *pool, st
     int rc = open_ticket(x, pool, &out->ticket);
     if (!rc && pool->discovered)
         rc = discovered_targets(x, out);
+    struct sr_bytes value;
+    if (!rc && sr_exchange_key_for(x, x->record.model, &value) == SR_KEY_INJECTED)
+        rc = sr_exchange_key_inject(x, value, &out->targets, out->n_targets);
     if (rc)
         sr_ticket_dispose(&out->ticket);
     return rc;
@@ -331,6 +352,7 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     struct sr_verdict *v = &x->verdict;
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
     struct sr_exchange_place place;
+    struct sr_bytes own;
     if (!sr_identity_may_use(&x->identity, x->router->config, r->model)) {
         refuse_model(x);
         return;
@@ -339,6 +361,12 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
         refuse_anonymous(x);
         return;
     }
+    enum sr_exchange_key key = sr_exchange_key_for(x, r->model, &own);
+    if (key == SR_KEY_MISSING) {
+        refuse_no_key(x);
+        return;
+    }
+    x->head.injects = key == SR_KEY_INJECTED;
     sr_exchange_rank_pools(x);
     if (sr_exchange_awaits_pick(x, slices, n)) {
         x->sending = slices;
@@ -373,8 +401,33 @@ void sr_exchange_send(sr_exchange *x)
     forward(x, x->sending, x->n_sending, x->sending_size);
 }
 
+/* Asks the limits. True: the request is refused, or their answer is awaited. */
+static bool limited(sr_exchange *x, enum sr_exchange_then then, bool named)
+{
+    struct sr_refusal refusal;
+    if (!sr_exchange_may_use(x, x->record.model))
+        return false; /* it is refused for that */
+    switch (sr_exchange_limit(x)) {
+    case SR_LIMITING_OPEN:
+    case SR_LIMITING_PASSED:
+        return false;
+    case SR_LIMITING_WAITS:
+        x->then = then;
+        x->named = named;
+        return true;
+    case SR_LIMITING_REFUSED:
+    case SR_LIMITING_AWAY:
+        break;
+    }
+    sr_exchange_limit_refusal(x, &refusal);
+    sr_exchange_refuse(x, &refusal);
+    return true;
+}
+
 void sr_exchange_forward(sr_exchange *x)
 {
+    if (limited(x, SR_THEN_FORWARD, true))
+        return;
     struct sr_bytes *slice = sr_arena_alloc(&x->arena, sizeof *slice);
     x->record.outcome = SR_OUTCOME_PASSED;
     if (!slice) {
@@ -444,7 +497,8 @@ bool sr_exchange_reply_early(sr_exchange *x)
         x->recall.record = NULL;
         return false;
     }
-    reply_cached(x, true);
+    if (!limited(x, SR_THEN_CACHED, false))
+        reply_cached(x, true);
     return true;
 }
 
@@ -486,7 +540,7 @@ static void edit(sr_exchange *x, bool named)
 {
     uint64_t start = sr_clock_ns();
     struct sr_edit_inputs in;
-    if (recalls(x, named))
+    if (limited(x, SR_THEN_EDIT, named) || recalls(x, named))
         return;
     int rc = edit_inputs(x, named, &in);
     if (!rc)
@@ -511,6 +565,16 @@ void sr_exchange_recalled(sr_exchange *x)
         reply_cached(x, false);
     else
         edit(x, x->named);
+}
+
+void sr_exchange_limited(sr_exchange *x)
+{
+    if (x->then == SR_THEN_FORWARD)
+        sr_exchange_forward(x);
+    else if (x->then == SR_THEN_EDIT)
+        edit(x, x->named);
+    else if (!limited(x, SR_THEN_CACHED, false))
+        reply_cached(x, true);
 }
 
 void sr_exchange_forward_named(sr_exchange *x)

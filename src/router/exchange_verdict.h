@@ -25,6 +25,9 @@ bool sr_exchange_reply_early(sr_exchange *x);
 /* A lookup in the cache that was awaited has ended: replies with what it found, or forwards. */
 void sr_exchange_recalled(sr_exchange *x);
 
+/* The limits have answered: refuses the request, or goes on with it. */
+void sr_exchange_limited(sr_exchange *x);
+
 /* The routing has chosen another candidate of its decision: makes the verdict to forward anew. */
 void sr_exchange_forward_next(sr_exchange *x);
 

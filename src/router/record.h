@@ -96,6 +96,15 @@ struct sr_record_recall {
     int64_t age_ms;
 };
 
+/* The limit that refused the request. */
+struct sr_record_limit {
+    const char *rule; /* NULL: none did; "": it could not be asked */
+    bool away;        /* the store of the counters did not answer */
+    int64_t max, remaining;
+    uint64_t reset_s; /* since 1970 */
+    bool no_retry;    /* a retry soon is of no use */
+};
+
 /* The pool that has the request, where its model has several. */
 struct sr_record_pool {
     const char *name;     /* NULL: there was no choice */
@@ -173,8 +182,9 @@ struct sr_record {
     const char *response_path; /* x-vsr-response-path; NULL = none */
     struct sr_bytes allow;     /* the method that a 405 names */
     unsigned retry_after_s;    /* of a 503 and a 429; 0: a second */
-    const char *error_code;    /* NULL = none */
-    const char *error_reason;  /* label of llm_request_errors_total; NULL = not counted */
+    struct sr_record_limit limit;
+    const char *error_code;   /* NULL = none */
+    const char *error_reason; /* label of llm_request_errors_total; NULL = not counted */
 
     /* the answer of the upstream */
     int answer_status;  /* 0 = no answer began */

@@ -18,13 +18,14 @@
 
 struct sr_refusal {
     int status;
-    const char *type;      /* type of the error; NULL: derived from the status */
-    const char *code;      /* a constant; NULL = null in the answer */
-    const char *param;     /* the invalid member; the same */
-    const char *reason;    /* label of llm_request_errors_total; NULL: not counted */
-    const char *path;      /* x-vsr-response-path; NULL: "error" */
-    bool blocked;          /* blocked by a guard: labelled so, not as an error */
-    struct sr_bytes allow; /* the method that a 405 names */
+    const char *type;       /* type of the error; NULL: derived from the status */
+    const char *code;       /* a constant; NULL = null in the answer */
+    const char *param;      /* the invalid member; the same */
+    const char *reason;     /* label of llm_request_errors_total; NULL: not counted */
+    const char *path;       /* x-vsr-response-path; NULL: "error" */
+    unsigned retry_after_s; /* of a 429; 0: not said */
+    bool blocked;           /* blocked by a guard: labelled so, not as an error */
+    struct sr_bytes allow;  /* the method that a 405 names */
     /* Holds no text of the prompt; names that the client sent are quoted and cut. */
     char message[SR_REFUSAL_MESSAGE_MAX];
 };

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "config/load.h"
+#include "limit/limiter.h"
 #include "observe/lines.h"
 #include "probe/probe.h"
 #include "router/abi.h"
@@ -53,6 +54,7 @@ struct sr_runtime {
     struct sr_model_store *models; /* open model files, kept over reloads */
     struct sr_tokens *tokens;      /* of prompts, for policies that pick workers */
     struct sr_pool *pool;          /* every worker of every configuration */
+    struct sr_limiter *limiter;    /* counters of limits, kept over reloads */
     struct sr_select_arms *arms;   /* what algorithms learn */
     struct sr_arms_keeper *keeper; /* NULL: no file keeps it */
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
@@ -305,7 +307,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto failed;
     }
     struct sr_cache_limits limits = cache_limits(runtime->now.router);
-    if (sr_cache_new(&runtime->cache, &limits))
+    const struct sr_config_limits *counted = &runtime->now.router->config->global.limits;
+    if (sr_cache_new(&runtime->cache, &limits) || sr_limiter_new(&runtime->limiter, counted->max_counters))
         goto no_memory;
     apply_keeper(runtime, runtime->now.router->config);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
@@ -358,6 +361,7 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_arms_keeper_close(runtime->keeper);
     sr_arms_free(runtime->arms);
     sr_cache_free(runtime->cache);
+    sr_limiter_free(runtime->limiter);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_tokens_free(runtime->tokens);
@@ -427,6 +431,11 @@ struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
 struct sr_tokens *sr_runtime_tokens(sr_runtime *runtime)
 {
     return runtime->tokens;
+}
+
+struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime)
+{
+    return runtime->limiter;
 }
 
 struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime)

@@ -26,6 +26,9 @@ struct sr_tokens *sr_runtime_tokens(sr_runtime *runtime);
 /* The response cache, which lives as long as the runtime. */
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime);
 
+/* The counters of limits; as long as the runtime. */
+struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime);
+
 /* What algorithms have learned, which lives as long as the runtime. */
 struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime);
 

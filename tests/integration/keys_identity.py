@@ -5,7 +5,7 @@ import json
 from conftest import chat
 from keys_guards import MAIL
 from keys_offline import Key, refused
-from keys_online import served
+from keys_online import sent, served
 from keys_site import model, site
 
 IDENTITY = "global.semroute.identity."
@@ -68,11 +68,29 @@ def trusting(**identity):
     return config
 
 
+AUTHZ = "global.services.authz."
+
+
+def with_key_of(*providers, **authz):
+    """A backend with a key, for every client; the client may send its own."""
+    config = site(model("one", {"endpoint": "@0", "api_key": "operators"}), allow_anonymous=True)
+    config["global"]["services"] = {"authz": {"providers": list(providers), **authz}}
+    return config
+
+
+INJECTED = {"type": "header-injection"}
+
 KEYS = [
+    Key(AUTHZ + "providers[].type", with_key_of(INJECTED), ("header-injection", "static-config"),
+        sent(r"^authorization: Bearer (\w+)", x_user_openai_key="mine"), ("mine", "operators")),
+    Key(AUTHZ + "providers[].headers.*", with_key_of({**INJECTED, "headers": {"openai": "x"}}),
+        ("x-user-openai-key", "x-user-another-key"), status(x_user_openai_key="mine"), (200, 401)),
+    Key(AUTHZ + "fail_open", with_key_of(INJECTED), (True, False), status(x_other="a"), (200, 401)),
     refused(KEYS_AT + "name", keyed(), ("a", ""), "`name`"),
     Key(KEYS_AT + "sha256", keyed(), (sha(ALICE), sha(OTHER)), status(), (200, 401)),
     Key(KEYS_AT + "key", keyed({"key": ALICE}), (ALICE, OTHER), status(), (200, 401)),
-    refused(KEYS_AT + "groups[]", keyed(), ("a", ["a"]), "expected text"),
+    Key(KEYS_AT + "groups[]", keyed(limits={"rules": [{"name": "r", "match": {"group": "a"}, "tokens_per_unit": 1}]}), ("a", "b"),
+        status(), (429, 200)),
     Key(KEYS_AT + "tenant", two(), ("red", "blue"), shared("tenant", ALICE, OTHER), ("true", None)),
     Key(KEYS_AT + "user", two(), ("u2", "u1"), shared("user", OTHER, ALICE), ("true", None)),
     Key(KEYS_AT + "team", two(), ("t2", "t1"), shared("team", OTHER, ALICE), ("true", None)),

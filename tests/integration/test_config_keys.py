@@ -7,6 +7,7 @@ import keys_extproc
 import keys_guards
 import keys_identity
 import keys_inference
+import keys_limits
 import keys_offline
 import keys_online
 import keys_picking
@@ -26,6 +27,7 @@ MODULES = (
     keys_guards,
     keys_identity,
     keys_inference,
+    keys_limits,
     keys_offline,
     keys_online,
     keys_picking,

@@ -171,6 +171,33 @@ def test_identity_headers_of_trusted_peers(tmp_path, peers, status):
         doors.stop()
 
 
+# ---- whose key goes to an upstream ----
+
+@pytest.mark.parametrize("door", DOORS)
+def test_providers_of_authz(tmp_path, door):
+    """The client's own key comes before the operator's; a backend without either is 401."""
+    class Injecting(Keyed):
+        def config(self, port):
+            config = json.loads(super().config(port))
+            config["global"]["services"] = {"authz": {"fail_open": False, "providers": [
+                {"type": "header-injection", "headers": {"openai": "x-user-openai-key", "anthropic": "x-user-anthropic-key"}},
+                {"type": "static-config"}]}}
+            return json.dumps(config)
+    doors = Injecting(tmp_path)
+    own = {"x-user-openai-key": "users-own-key", **bearer(ALICE)}
+    try:
+        status, _, seen = doors.send(door, "/v1/chat/completions", chat("hi", "general"), headers=own)
+        assert status == 200 and dict(seen[1])["authorization"] == "Bearer users-own-key"
+        assert not [h for h in seen[1] if h[0] == "x-user-openai-key" or "operators" in h[1] or "sk-sr-" in h[1]]
+        status, _, seen = doors.send(door, "/v1/chat/completions", chat("hi", "general"), headers=bearer(ALICE))
+        assert status == 200 and dict(seen[1])["authorization"] == "Bearer operators-key"
+        status, _, seen = doors.send(door, "/v1/chat/completions", chat("hi", "coder"), headers=own)
+        assert status == 200 and dict(seen[1])["authorization"] == "Bearer users-own-key"
+        assert doors.send(door, "/v1/chat/completions", chat("hi", "coder"), headers=bearer(ALICE))[0] == 401
+    finally:
+        doors.stop()
+
+
 # ---- files that rotate ----
 
 def until(look):

@@ -104,6 +104,7 @@ class Doors:
     def __init__(self, directory, **own):
         self.directory, self.upstream, self.envoys, self.marks, self.own = directory, Recorder(), {}, 0, own
         self.gateway, self.extproc, metrics = free_ports(), free_ports(), free_ports()
+        self.metrics = metrics
         config = directory / "semroute.yaml"
         config.write_text(self.config(self.upstream.port))
         self.process = Process([BINARY, "serve", "-c", config, "--gateway", f"127.0.0.1:{self.gateway}", "--extproc",

@@ -43,7 +43,9 @@ const struct sr_meaning sr_meanings[] = {
      "conversation "
      "complexity kb kbs event events metadata classifier classifiers",
      "there is no such signal"},
-    {SR_MEANING_REFUSED, "authz role_bindings ratelimit fail_open", "there are no roles or limits by user"},
+    {SR_MEANING_REFUSED, "authz role_bindings", "there are no roles"},
+    {SR_MEANING_REFUSED, "envoy-ratelimit address domain",
+     "limits are counted here, or in a Redis for several processes (`global.semroute.limits.store`)"},
     {SR_MEANING_REFUSED, "label", "a rule names a signal's rule by `name`"},
     {SR_MEANING_REFUSED, "weight model_selection", "candidates are chosen by their score in the domain"},
     {SR_MEANING_REFUSED, "router_dc automix hybrid kmeans svm mlp prompt confidence ratings",

@@ -37,10 +37,10 @@ static const struct sr_field server_fields[] = {
      .def_note = "`global.semroute.cache.lookup_timeout_ms`", .help = "a lookup has its own limit"},
     {"tls", SR_FIELD_OBJECT, .of = &server_tls_section, .help = "TLS to the store"},
 };
-static const struct sr_section server_section = {.name = "store connection",
-                                                 .help = "How the store is reached.",
-                                                 SR_FIELDS(server_fields),
-                                                 .later = (const char *const[]){"auth", NULL}};
+const struct sr_section sr_section_store_server = {.name = "store connection",
+                                                   .help = "How the store is reached.",
+                                                   SR_FIELDS(server_fields),
+                                                   .later = (const char *const[]){"auth", NULL}};
 
 /* ---- Redis ---- */
 
@@ -66,7 +66,7 @@ static const struct sr_field redis_search_fields[] = {
 static const struct sr_section redis_search_section = {
     .name = "redis search", .help = "Searches.", SR_FIELDS(redis_search_fields)};
 static const struct sr_field redis_fields[] = {
-    {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &server_section,
+    {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &sr_section_store_server,
      .help = "how the server is reached"},
     {"index", SR_FIELD_OBJECT, .of = &redis_index_section, .help = "names of keys"},
     {"search", SR_FIELD_OBJECT, .of = &redis_search_section, .help = "searches"},
@@ -125,7 +125,7 @@ static const struct sr_field milvus_search_fields[] = {
 static const struct sr_section milvus_search_section = {
     .name = "milvus search", .help = "Searches.", SR_FIELDS(milvus_search_fields)};
 static const struct sr_field milvus_fields[] = {
-    {"connection", SR_FIELD_OBJECT, CACHE(milvus.server), .of = &server_section,
+    {"connection", SR_FIELD_OBJECT, CACHE(milvus.server), .of = &sr_section_store_server,
      .help = "how the server is reached"},
     {"collection", SR_FIELD_OBJECT, .of = &milvus_collection_section, .help = "the collection"},
     {"search", SR_FIELD_OBJECT, .of = &milvus_search_section, .help = "searches"},

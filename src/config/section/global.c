@@ -84,32 +84,17 @@ static const struct sr_section observability_section = {
     .inert = (const struct sr_inert_key[]){{"tracing", "there are metrics and an access log", true},
                                            {NULL, NULL, false}},
 };
-static const struct sr_field identity_fields[] = {
-    {"user_id_header", SR_FIELD_TEXT, GLOBAL(user_header), .def_note = "none",
-     .help = "a request header, set by a trusted proxy, that names the user"},
-    {"user_groups_header", SR_FIELD_TEXT, GLOBAL(groups_header), .def_note = "none",
-     .help = "the same for the user's groups, with commas"},
-};
-static const struct sr_section identity_section = {
-    .name = "identity",
-    .help = "Trusted headers. A client that reaches semroute past the proxy could set them itself.",
-    SR_FIELDS(identity_fields)};
-static const struct sr_field authz_fields[] = {
-    {"identity", SR_FIELD_OBJECT, .of = &identity_section, .help = "trusted headers"},
-};
-static const struct sr_section authz_section = {.name = "authz",
-                                                .help = "Who is asking.",
-                                                SR_FIELDS(authz_fields),
-                                                .later = (const char *const[]){"fail_open", NULL}};
 static const struct sr_field services_fields[] = {
     {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
-    {"authz", SR_FIELD_OBJECT, .of = &authz_section, .help = "who is asking"},
+    {"authz", SR_FIELD_OBJECT, .of = &sr_section_authz, .help = "who is asking"},
+    {"ratelimit", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_ratelimit,
+     .help = "how much clients may ask for"},
 };
 static const struct sr_section services_section = {
     .name = "global.services",
     .help = "What the program offers besides routing.",
     SR_FIELDS(services_fields),
-    .later = (const char *const[]){"router_replay", "ratelimit", "management_api", NULL},
+    .later = (const char *const[]){"router_replay", "management_api", NULL},
     .switched = (const char *const[]){"router_replay", NULL},
     .inert =
         (const struct sr_inert_key[]){
@@ -251,6 +236,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "whether clients without a trusted identity (`guards.tenant_header`) may use models whose "
              "backend has a key; else 401"},
     {"identity", SR_FIELD_OBJECT, GLOBAL(identity), .of = &sr_section_identity, .help = "who is asking"},
+    {"limits", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_limits,
+     .help = "how much clients may ask for"},
     {"admin", SR_FIELD_OBJECT, .of = &admin_section, .help = "who may use the admin listeners"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc,

@@ -1,4 +1,8 @@
 /*
+ * The sections of the configuration file, each declared in the file of its part: authz.c, cache.c, cards.c,
+ * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c, limits.c,
+ * listeners.c, picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c
+ * puts them together.
  * The sections of the configuration file, each declared in the file of its part: FILE.c of this folder, and
  * plugin_*.c (plugins.h). root.c puts them together.
  */
@@ -19,6 +23,10 @@ extern const struct sr_section sr_section_root, sr_section_listener, sr_section_
     sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
     sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
     sr_section_picking_meaning, sr_section_picking_kv_events;
+    sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
+    sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
+    sr_section_picking_meaning, sr_section_identity, sr_section_keys_file, sr_section_limits,
+    sr_section_authz, sr_section_ratelimit, sr_section_store_server;
 /* One line each, in order of the alphabet. */
 extern const struct sr_section sr_section_algorithm;
 extern const struct sr_section sr_section_cache;

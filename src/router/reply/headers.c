@@ -118,7 +118,7 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
     size_t n_remove = head->n_strip;
     if (n_remove)
         memcpy(remove, head->strip, n_remove * sizeof *remove);
-    for (size_t i = 0; router->models[r->model].has_key && i < head->n_credentials; i++)
+    for (size_t i = 0; (router->models[r->model].has_key || head->injects) && i < head->n_credentials; i++)
         remove[n_remove++] = head->credentials[i];
     list_text(&set, SR_LIT("x-selected-model"), r->model_name);
     if (r->pool.name)
@@ -414,6 +414,18 @@ static void cached_headers(struct header_list *list, const struct sr_record *r)
              sr_bytes_str(sr_arena_printf(list->arena, "%.4f", (double)r->cache.similarity)));
 }
 
+/* What a client that is limited should know; a budget's or a long wait is not for retries. */
+static void limit_headers(struct header_list *list, const struct sr_record_limit *limit)
+{
+    if (!limit->rule || limit->away)
+        return;
+    list_number(list, SR_LIT("x-ratelimit-limit"), (unsigned long long)limit->max);
+    list_number(list, SR_LIT("x-ratelimit-remaining"), (unsigned long long)limit->remaining);
+    list_number(list, SR_LIT("x-ratelimit-reset"), limit->reset_s);
+    if (limit->no_retry)
+        list_set(list, SR_LIT("x-should-retry"), SR_LIT("false"));
+}
+
 int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, const char *content_type,
                      struct sr_arena *arena, const struct sr_header **headers, size_t *n_headers)
 {
@@ -442,6 +454,8 @@ int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, 
         list_set(&list, SR_LIT("allow"), r->allow);
     if (r->status == 503 || r->status == 429)
         list_set(&list, SR_LIT("retry-after"), seconds_text(arena, r->retry_after_s));
+    if (r->status == 429)
+        limit_headers(&list, &r->limit);
     *headers = list.items;
     *n_headers = list.n;
     return list.failed ? SR_ENOMEM : SR_OK;

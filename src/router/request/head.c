@@ -80,14 +80,15 @@ static void keep_one(struct sr_head *out, const struct sr_request_head *head, st
     }
 }
 
-/* Keeps the headers that pools name. */
+/* Keeps the headers that pools and authz name. */
 static void keep_named(struct sr_head *out, const struct sr_request_head *head,
                        const struct sr_config *config, struct sr_arena *arena, int *rc)
 {
     const struct sr_config_global *global = &config->global;
-    if (!global->n_pools)
+    if (!global->n_pools && !global->authz.n_providers)
         return;
-    out->named = sr_arena_calloc(arena, 2 * global->n_pools + 1, sizeof *out->named);
+    out->named =
+        sr_arena_calloc(arena, 2 * global->n_pools + 1 + global->authz.n_providers, sizeof *out->named);
     if (!out->named) {
         *rc = SR_ENOMEM;
         return;
@@ -97,6 +98,9 @@ static void keep_named(struct sr_head *out, const struct sr_request_head *head,
         keep_one(out, head, sr_bytes_str(global->pools[i].queue.priority_header), arena, rc);
         keep_one(out, head, sr_bytes_str(global->pools[i].picking.session_header), arena, rc);
     }
+    for (size_t i = 0; i < global->authz.n_providers; i++)
+        if (global->authz.providers[i].type == SR_AUTHZ_HEADER)
+            keep_one(out, head, sr_bytes_str(global->authz.providers[i].header), arena, rc);
 }
 
 struct sr_bytes sr_head_named(const struct sr_head *head, const char *name)

@@ -30,7 +30,8 @@ struct sr_head {
     size_t n_strip;
     struct sr_bytes *credentials; /* names of the client's own, not forwarded where a backend has a key */
     size_t n_credentials;
-    struct sr_header *named; /* headers that pools read */
+    bool injects; /* a key of the client replaces the backend's: its other credentials are not forwarded */
+    struct sr_header *named; /* headers that pools and authz read */
     size_t n_named;
 };
 
@@ -38,7 +39,7 @@ struct sr_head {
 int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,
                  struct sr_arena *arena) SR_WARN_UNUSED;
 
-/* The value of a header that a pool reads; `p` NULL: absent, or `name` is empty. */
+/* The value of a header that a pool or authz reads; `p` NULL: absent, or `name` is empty. */
 struct sr_bytes sr_head_named(const struct sr_head *head, const char *name);
 
 #endif

@@ -389,7 +389,10 @@ void sr_extproc_request_timeout(struct sr_extproc_core *core)
         uint64_t due = sr_exchange_deadline_ns(core->exchange);
         if (due != 0 && now >= due) {
             sr_exchange_timeout(core->exchange);
-            sr_extproc_deliver(core);
+            if (sr_exchange_verdict(core->exchange))
+                sr_extproc_deliver(core);
+            else
+                wait_elsewhere(core); /* for a later stage */
         }
     }
 }

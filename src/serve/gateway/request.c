@@ -62,10 +62,10 @@ static void on_timer(void *ctx)
     uint64_t due = waits || answers ? sr_exchange_deadline_ns(call->exchange) : 0;
     if (due != 0 && now >= due) {
         sr_exchange_timeout(call->exchange);
-        if (waits)
-            sr_call_verdict(call);
-        else
+        if (!waits)
             sr_call_answer_ready(call);
+        else if (sr_exchange_verdict(call->exchange)) /* else a later stage waits */
+            sr_call_verdict(call);
     }
     sr_call_arm(call);
 }

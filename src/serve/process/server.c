@@ -15,6 +15,7 @@
 #include "serve/kv/events.h"
 #include "serve/process/descriptors.h"
 #include "serve/process/drain.h"
+#include "serve/process/limits.h"
 #include "serve/process/private.h"
 #include "serve/process/signals.h"
 #include "serve/process/stores.h"
@@ -150,6 +151,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     sr_process_log_count_in(sr_runtime_metrics_table(server->runtime));
     server->config = sr_runtime_config(server->runtime);
     sr_stores_open(server->runtime, server->config, NULL);
+    sr_limits_open(server->runtime, &server->spent, server->config, NULL);
     int rc = sr_census_new(&server->census);
     if (rc == SR_OK)
         rc = sr_warm_new(&server->warm, server->runtime);
@@ -224,6 +226,7 @@ static void end(struct sr_server *server, int rc)
     }
     sr_config_unref(server->config);
     sr_process_log_count_in(NULL);
+    sr_limits_close(&server->spent);
     sr_runtime_close(server->runtime);
     sr_warm_free(server->warm);
     for (int i = 0; i < server->n_loops; i++)

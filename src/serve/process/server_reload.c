@@ -6,6 +6,7 @@
 #include "router/runtime.h"
 #include "serve/discover/discover.h"
 #include "serve/kv/events.h"
+#include "serve/process/limits.h"
 #include "serve/process/private.h"
 #include "serve/process/stores.h"
 
@@ -122,6 +123,7 @@ void sr_server_reload(void *ctx)
     } else {
         const struct sr_config *fresh = sr_runtime_config(server->runtime);
         sr_stores_open(server->runtime, fresh, server->config);
+        sr_limits_open(server->runtime, &server->spent, fresh, server->config);
         sr_log(SR_LOG_INFO, "config_reload", "revision %s%s", fresh->revision,
                strcmp(fresh->revision, server->config->revision) == 0 ? " (unchanged)" : "");
         tell_what_waits(server->config, fresh);

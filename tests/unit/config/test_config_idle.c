@@ -29,8 +29,6 @@ static void test_what_asks_for_something(void **state)
     config_error(GLOBAL("stores: {vector_store: {enabled: \"${SR_T_ON:-true}\"}}"), 5, 19,
                  "is not supported");
     config_error(GLOBAL("stores: {vector_store: {enabled: maybe}}"), 5, 19, "is not supported");
-    config_error(GLOBAL("services: {ratelimit: {providers: [1]}}"), 5, 21, "`ratelimit` is not supported");
-    config_error(GLOBAL("services: {authz: {fail_open: true}}"), 5, 29, "`fail_open` is not supported");
     config_error(CONFIG_MODELS "routing: {decisions: [{name: d, plugins: [{type: memory}]}]}\n", 5, 50,
                  "plugin `memory` is not supported");
     config_error(CONFIG_MODELS

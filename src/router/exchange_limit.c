@@ -1,0 +1,163 @@
+/* From the exchange to the stage limit/limiting, and back into the record. */
+#include "router/exchange_limit.h"
+
+#include "base/clock.h"
+#include "router/limit/period.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define BYTES_A_TOKEN        4
+#define BYTES_A_STREAM_TOKEN 64 /* an event of a stream has more, around one token */
+#define AWAY_RETRY_S         5
+#define SHOULD_RETRY_S       60 /* clients that wait by themselves do not wait longer */
+#define MS_PER_S             1000
+
+bool sr_exchange_has_limits(const sr_exchange *x)
+{
+    return x->router->config->global.limits.n_all > 0;
+}
+
+static uint64_t prompt_tokens(sr_exchange *x)
+{
+    uint64_t total = 0;
+    if (!sr_limit_needs_tokens(x->router->config))
+        return 0;
+    if (x->record.has_text)
+        return x->record.text_tokens;
+    (void)sr_request_text(&x->body.doc, &x->arena, &total);
+    return total / BYTES_A_TOKEN + 1;
+}
+
+static void count(sr_exchange *x)
+{
+    const struct sr_limiting *l = &x->limiting;
+    for (size_t i = 0; x->metrics && i < l->n; i++) {
+        bool refused = l->state == SR_LIMITING_REFUSED && l->result.which == i;
+        const char *result = l->failed ? "failed" : refused ? "limited" : "allowed";
+        if (l->state == SR_LIMITING_REFUSED && !refused)
+            continue;
+        struct sr_bytes labels[] = {sr_bytes_str(l->items[i].rule->name), sr_bytes_str(result)};
+        sr_metrics_add(x->metrics, SR_METRIC_LIMITED, 1, labels);
+    }
+}
+
+enum sr_limiting_state sr_exchange_limit(sr_exchange *x)
+{
+    struct sr_limiting *l = &x->limiting;
+    if (!sr_exchange_has_limits(x) || x->recall.purpose != SR_PURPOSE_SERVE)
+        return SR_LIMITING_PASSED;
+    if (l->state != SR_LIMITING_OPEN) {
+        if (!l->counted && l->state != SR_LIMITING_WAITS) {
+            l->counted = true;
+            count(x);
+        }
+        return l->state;
+    }
+    struct sr_limit_subject subject = {.identity = &x->identity,
+                                       .client = sr_identity_client(&x->identity, x->head.peer),
+                                       .model = x->record.model,
+                                       .prompt_tokens = prompt_tokens(x),
+                                       .now_ms = sr_clock_wall_ns() / SR_NS_PER_MS};
+    if (x->env.post && !x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
+        return l->state = SR_LIMITING_AWAY;
+    int rc = sr_limiting_start(l, sr_runtime_limiter(x->runtime), x->router->config, &subject, x->mailbox,
+                               &x->arena);
+    if (rc == SR_ENOMEM)
+        return l->state = SR_LIMITING_AWAY;
+    if (rc == SR_AGAIN)
+        x->state = SR_EXCHANGE_WAITING;
+    return rc == SR_AGAIN ? SR_LIMITING_WAITS : sr_exchange_limit(x);
+}
+
+/* "100 tokens a minute", or "a cost of 5.00 a day" */
+static void describe(const struct sr_limiting *l, char *out, size_t size)
+{
+    const struct sr_limit_item *item = &l->items[l->result.which];
+    const char *unit = sr_limit_unit_name((enum sr_limit_unit)item->rule->unit);
+    if (item->what == SR_LIMIT_COST)
+        snprintf(out, size, "a cost of %.2f a %s", item->rule->cost, unit);
+    else
+        snprintf(out, size, "%" PRId64 " %s a %s", l->limits[l->result.which].max,
+                 item->what == SR_LIMIT_TOKENS ? "tokens" : "requests", unit);
+}
+
+/* When a period ends, in words. */
+static const char *moment(uint64_t now_ms, uint64_t wait_ms, char out[32])
+{
+    time_t then = (time_t)((now_ms + wait_ms + MS_PER_S - 1) / MS_PER_S);
+    struct tm tm;
+    if (!gmtime_r(&then, &tm) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm))
+        out[0] = '\0';
+    return out;
+}
+
+static void note(sr_exchange *x, unsigned retry_s, uint64_t reset_s)
+{
+    const struct sr_limiting *l = &x->limiting;
+    const struct sr_limit_item *item = &l->items[l->result.which];
+    bool cost = item->what == SR_LIMIT_COST;
+    x->record.limit =
+        (struct sr_record_limit){.rule = item->rule->name,
+                                 .max = cost ? (int64_t)item->rule->cost : l->limits[l->result.which].max,
+                                 .remaining = cost ? 0 : l->result.remaining,
+                                 .reset_s = reset_s,
+                                 .no_retry = retry_s == 0 || retry_s > SHOULD_RETRY_S};
+}
+
+void sr_exchange_limit_refusal(sr_exchange *x, struct sr_refusal *refusal)
+{
+    const struct sr_limiting *l = &x->limiting;
+    char what[64], when[32];
+    if (l->state == SR_LIMITING_AWAY) {
+        sr_refuse(refusal, 429, "rate_limit_unavailable", NULL,
+                  "Rate limit exceeded: the store of the limits does not answer. Retry after %d seconds.",
+                  AWAY_RETRY_S);
+        refusal->retry_after_s = AWAY_RETRY_S;
+        x->record.limit = (struct sr_record_limit){.rule = "", .away = true};
+    } else {
+        const struct sr_limit_item *item = &l->items[l->result.which];
+        bool never = l->result.retry_ms == UINT64_MAX;
+        uint64_t seconds = never ? 0 : l->result.retry_ms / MS_PER_S + 1;
+        describe(l, what, sizeof what);
+        refusal->retry_after_s = (unsigned)(seconds < UINT32_MAX ? seconds : UINT32_MAX);
+        if (never)
+            sr_refuse(refusal, 429, "rate_limit_exceeded", NULL,
+                      "Rate limit exceeded: this request alone needs more than %s.", what);
+        else if (item->rule->budget)
+            sr_refuse(refusal, 429, "budget_exceeded", NULL,
+                      "The budget of %s is spent. It is new at %s; retry after %" PRIu64 " seconds.", what,
+                      moment(l->taken_ms, l->result.retry_ms, when), seconds);
+        else
+            sr_refuse(refusal, 429, "rate_limit_exceeded", NULL,
+                      "Rate limit exceeded: %s. Retry after %" PRIu64 " seconds.", what, seconds);
+        refusal->retry_after_s = (unsigned)(seconds < UINT32_MAX ? seconds : UINT32_MAX);
+        note(x, refusal->retry_after_s, (l->taken_ms + (never ? 0 : l->result.retry_ms)) / MS_PER_S + 1);
+    }
+    refusal->reason = "rate_limited";
+    refusal->path = "rate_limited";
+}
+
+/* Tokens of an answer that says none, by its size. */
+static uint64_t tokens_of(const struct sr_record *r)
+{
+    if (r->usage.seen)
+        return r->usage.prompt + r->usage.completion;
+    return r->text_tokens + r->bytes_out / (r->streamed ? BYTES_A_STREAM_TOKEN : BYTES_A_TOKEN);
+}
+
+void sr_exchange_limit_settle(sr_exchange *x)
+{
+    const struct sr_record *r = &x->record;
+    if (x->limiting.state != SR_LIMITING_PASSED || x->limiting.n == 0)
+        return;
+    if (r->answer_status / 100 != 2) {
+        sr_limiting_settle(&x->limiting, 0, 0);
+        return;
+    }
+    struct sr_record priced = *r;
+    if (!r->usage.seen)
+        priced.usage = (struct sr_usage){
+            .seen = true, .prompt = r->text_tokens, .completion = tokens_of(r) - r->text_tokens};
+    sr_limiting_settle(&x->limiting, tokens_of(r), sr_record_cost(&priced, x->router->config));
+}
