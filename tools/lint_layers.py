@@ -41,7 +41,7 @@ ROOMS = {
     "model": {"linear", "tokenizer"},
     "infer": {"classifier", "encoder", "engine"},
     "config": {"bind", "link", "migrate", "section"},
-    "signal": {"guard", "keyword", "neural", "topic"},
+    "signal": {"derived", "guard", "keyword", "neural", "request", "topic"},
     "router": {"cache", "edit", "identity", "limit", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
     "select": {"fit", "model", "state"},
     "serve": {"admin", "discover", "extproc", "gateway", "kv", "process", "warm"},

@@ -19,6 +19,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sr_named_strings {
+    const char *name;
+    struct sr_strings texts;
+};
+
 /* From 1; 0 where the file does not say it. */
 struct sr_config_position {
     uint32_t line, column;
@@ -222,6 +227,109 @@ struct sr_config_structure {
     struct sr_config_predicate predicate;
 };
 
+/* routing.signals.conversation[] */
+enum sr_conversation_source {
+    SR_CONVERSATION_MESSAGE,
+    SR_CONVERSATION_TOOL_DEFINITION,
+    SR_CONVERSATION_TOOL_CHOICE_REQUIRED,
+    SR_CONVERSATION_TOOL_CHOICE_NONE,
+    SR_CONVERSATION_TOOL_CALL,
+    SR_CONVERSATION_TOOL_CYCLE,
+    SR_CONVERSATION_TOOL_LOOP,
+    SR_CONVERSATION_IMAGE,
+};
+
+struct sr_config_conversation {
+    const char *name;
+    const char *description;
+    int counts; /* the measured value is the number; else 1 or 0 */
+    enum sr_conversation_source source;
+    const char *role; /* of messages; "" = any */
+    struct sr_config_predicate predicate;
+};
+
+/* routing.signals.metadata[]: one of the three */
+struct sr_config_metadata {
+    const char *name;
+    const char *description;
+    const char *key;
+    const char *equals;   /* NULL = not given */
+    struct sr_strings in; /* none = not given */
+    bool exists;          /* what is wanted where neither is given */
+};
+
+/* routing.signals.events[] */
+struct sr_config_event {
+    const char *name;
+    const char *description;
+    struct sr_strings event_types, severities, action_codes;
+    bool temporal;
+};
+
+/* routing.signals.role_bindings[] */
+struct sr_config_subject {
+    int is_group;
+    const char *name;
+};
+
+struct sr_config_binding {
+    const char *role; /* what rules name */
+    const char *name;
+    const char *description;
+    struct sr_config_subject *subjects;
+    size_t n_subjects;
+};
+
+/* routing.signals.fact_check[], user_feedbacks[], modality[]: a rule is a label of the classifier */
+struct sr_config_label {
+    const char *name;
+    const char *description;
+    int label; /* index in the signal's list of labels */
+};
+
+/* routing.signals.reasks[] */
+struct sr_config_reask {
+    const char *name;
+    const char *description;
+    double threshold;
+    int lookback_turns;
+};
+
+/* routing.signals.preferences[] */
+struct sr_config_preference {
+    const char *name;
+    const char *description;
+    struct sr_strings examples; /* none: the description */
+    double threshold;           /* 0 = none */
+};
+
+/* global.model_catalog.kbs[] */
+struct sr_config_kb_metric {
+    const char *name;
+    const char *positive_group, *negative_group;
+};
+
+struct sr_config_kb {
+    const char *name;
+    const char *path;     /* a folder; relative to the configuration's */
+    const char *manifest; /* "labels.json" */
+    double threshold;
+    struct sr_name_values label_thresholds; /* numbers as texts */
+    struct sr_named_strings *groups;        /* labels under a common name */
+    size_t n_groups;
+    struct sr_config_kb_metric *metrics;
+    size_t n_metrics;
+};
+
+/* routing.signals.kb[] */
+struct sr_config_kb_rule {
+    const char *name;
+    const char *kb;
+    int is_group; /* what `value` names */
+    const char *value;
+    int is_best; /* it must be the best of all; else it must reach its threshold */
+};
+
 /* decisions[].rules: a tree, children in `children`. OR and NOT have children; an AND without any matches
  * with confidence 0. A leaf's `type` and `name` exist. */
 enum sr_rule_op {
@@ -245,6 +353,57 @@ struct sr_config_rule {
     struct sr_config_rule *children;
     size_t n_children;
     uint32_t line, column;
+};
+
+/* routing.signals.complexity[]: rules name NAME:hard, NAME:medium and NAME:easy */
+struct sr_config_complexity {
+    const char *name;
+    const char *description;
+    double threshold;              /* of the margin: above it hard, below its negative easy */
+    double hard_above, easy_below; /* in its place; NAN = not given */
+    struct sr_strings hard, easy;
+    struct sr_config_rule composer; /* must match, too */
+    bool has_composer;
+};
+
+/* routing.projections */
+struct sr_config_partition {
+    const char *name;
+    int softmax; /* the winner's confidence is its share */
+    double temperature;
+    struct sr_strings members;
+    const char *fallback; /* matches where no member does; "" = none */
+};
+
+enum sr_projection_value { SR_PROJECTION_BINARY, SR_PROJECTION_CONFIDENCE, SR_PROJECTION_RAW };
+
+struct sr_config_score_input {
+    const char *type; /* a signal type, or "kb_metric" */
+    const char *name;
+    const char *kb, *metric; /* of type kb_metric */
+    double weight;
+    enum sr_projection_value value;
+    double match, miss; /* binary: the value when the rule matches, and when it does not */
+};
+
+struct sr_config_score {
+    const char *name;
+    struct sr_config_score_input *inputs;
+    size_t n_inputs;
+};
+
+struct sr_config_band {
+    const char *name; /* what rules of type `projection` name */
+    struct sr_config_predicate bounds;
+};
+
+struct sr_config_mapping {
+    const char *name;
+    const char *source; /* a score */
+    int all;            /* every band that fits matches; else the first */
+    double slope;       /* of the confidence */
+    struct sr_config_band *bands;
+    size_t n_bands;
 };
 
 struct sr_config_model_ref {
@@ -674,6 +833,9 @@ struct sr_config_global {
     size_t n_policies;
     struct sr_config_pool *pools;
     size_t n_pools;
+    struct sr_config_kb *kbs;
+    size_t n_kbs;
+    struct sr_strings image_words, both_words; /* of the modality signal; none: its own */
     struct sr_config_workloads workloads;
     const char *selection_state; /* the file of what algorithms have learned; "" = none */
 };
@@ -708,6 +870,30 @@ struct sr_config {
     size_t n_piis;
     struct sr_config_embedding *embeddings;
     size_t n_embeddings;
+    struct sr_config_conversation *conversations;
+    size_t n_conversations;
+    struct sr_config_metadata *metadatas;
+    size_t n_metadatas;
+    struct sr_config_event *events;
+    size_t n_events;
+    struct sr_config_binding *bindings;
+    size_t n_bindings;
+    struct sr_config_label *fact_checks, *feedbacks, *modalities;
+    size_t n_fact_checks, n_feedbacks, n_modalities;
+    struct sr_config_reask *reasks;
+    size_t n_reasks;
+    struct sr_config_complexity *complexities;
+    size_t n_complexities;
+    struct sr_config_preference *preferences;
+    size_t n_preferences;
+    struct sr_config_kb_rule *kb_rules;
+    size_t n_kb_rules;
+    struct sr_config_partition *partitions;
+    size_t n_partitions;
+    struct sr_config_score *scores;
+    size_t n_scores;
+    struct sr_config_mapping *mappings;
+    size_t n_mappings;
     struct sr_config_decision *decisions;
     size_t n_decisions;
     struct sr_config_global global;

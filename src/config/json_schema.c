@@ -191,6 +191,15 @@ static void put_text_lists(struct sr_json_writer *w)
     sr_json_object_end(w);
 }
 
+static void put_text_map(struct sr_json_writer *w)
+{
+    put_types(w, "object", NULL);
+    sr_json_object(w, "additionalProperties");
+    put_types(w, "array", NULL);
+    put_typed(w, "items", "string", "number");
+    sr_json_object_end(w);
+}
+
 /* A section that may be empty is an object as it is; another section may also be null. */
 static void put_object(struct sr_json_writer *w, const struct sr_section *section)
 {
@@ -268,6 +277,9 @@ static void put_type(struct sr_json_writer *w, const struct sr_field *field)
         break;
     case SR_FIELD_TEXT_LISTS:
         put_text_lists(w);
+        break;
+    case SR_FIELD_TEXT_MAP:
+        put_text_map(w);
         break;
     case SR_FIELD_PAIRS:
         put_types(w, "object", NULL);

@@ -88,6 +88,9 @@ static int compile_entry(struct sr_plan *plan, struct sr_plan_entry *entry, uint
     uint32_t classifiers = classifier_types();
     entry->by_classifier = entry->types && !(entry->types & ~classifiers);
     entry->lexical = !(entry->types & classifiers);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (entry->types >> type & 1)
+            entry->types |= sr_signals_needs(plan->signals, (enum sr_signal_type)type);
     plan->types |= entry->types;
     return SR_OK;
 }

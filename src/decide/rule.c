@@ -39,6 +39,7 @@ static int compile_leaf(const struct sr_config_rule *rule, const struct sr_signa
                           rule->name);
     node->type = (uint8_t)type;
     node->rule = (uint32_t)index;
+    node->signals = signals;
     node->on_error = (uint8_t)rule->on_error;
     node->predicate = &rule->predicate;
     node->has_predicate = sr_predicate_any(&rule->predicate);
@@ -73,12 +74,27 @@ struct evaluation {
 
 static struct sr_rule_value eval(const struct sr_rule_node *node, const struct evaluation *e);
 
+/* The types that a leaf without a result waits for: its own, or those that it needs and that can begin. */
+static uint32_t awaited(const struct sr_rule_node *node, const struct evaluation *e)
+{
+    uint32_t missing = 0, ready = 0;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (!e->results[type])
+            missing |= UINT32_C(1) << type;
+    uint32_t wanted = UINT32_C(1) << node->type | sr_signals_needs(node->signals, node->type);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if ((wanted & missing) >> type & 1 &&
+            !(sr_signals_needs(node->signals, (enum sr_signal_type)type) & missing))
+            ready |= UINT32_C(1) << type;
+    return ready;
+}
+
 static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, const struct evaluation *e)
 {
     const struct sr_signal_result *result = e->results[node->type];
     struct sr_rule_value unknown = point(e->doubts ? e->negated : node->on_error == SR_ON_ERROR_MATCH, 1.0f);
     if (!result)
-        return (struct sr_rule_value){SR_RULE_OPEN, 0.0f, 1.0f, UINT32_C(1) << node->type};
+        return (struct sr_rule_value){SR_RULE_OPEN, 0.0f, 1.0f, awaited(node, e)};
     if (result->status || node->rule >= result->n_hits)
         return unknown;
     const struct sr_signal_hit *hit = &result->hits[node->rule];

@@ -21,6 +21,7 @@ struct sr_rule_node {
     uint32_t rule; /* leaf: index in the signal's rules */
     uint32_t size;
     const struct sr_config_predicate *predicate;
+    const struct sr_signals *signals; /* leaf; the plan's */
 };
 
 enum sr_rule_state { SR_RULE_NO, SR_RULE_YES, SR_RULE_OPEN };

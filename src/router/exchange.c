@@ -285,6 +285,7 @@ static void start_routing(sr_exchange *x)
         .tenant = x->identity.tenant,
         .rules = x->identity.rules,
         .instructs = x->identity.instructs,
+        .identity = &x->identity,
         .draw = draw_of(x),
         .client = sr_identity_client(&x->identity, x->head.peer),
         .arena = &x->arena,

@@ -276,8 +276,11 @@ static int compress(struct sr_signal_brief *brief, struct sr_bytes text)
 struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *input, enum sr_signal_type type)
 {
     struct sr_signal_brief *brief = input->brief;
-    struct sr_signal_input seen = {
-        .text = input->text, .total_bytes = input->total_bytes, .total_tokens = input->total_tokens};
+    struct sr_signal_input seen = {.text = input->text,
+                                   .total_bytes = input->total_bytes,
+                                   .facts = input->facts,
+                                   .vector = input->vector,
+                                   .total_tokens = input->total_tokens};
     if (!brief || (brief->shortener->skipped >> type & 1))
         return seen;
     pthread_mutex_lock(&brief->lock);

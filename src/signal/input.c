@@ -1,6 +1,7 @@
 /* The block that signals read: one allocation, the text after the header, always valid UTF-8. */
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "signal/topic/vector.h"
 #include "signal/types.h"
 
 #define UNIT_COST 256u /* bytes of text that take as long as one more unit does */
@@ -24,6 +25,8 @@ struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total
     sr_ref_init(&input->ref);
     input->brief = NULL;
     input->units = NULL;
+    input->facts = NULL;
+    input->vector = NULL;
     input->text = sr_bytes_of(bytes, text.n);
     input->total_bytes = total_bytes;
     input->total_tokens = total_bytes / 4 + (total_bytes > 0 && total_bytes < 4);
@@ -76,6 +79,13 @@ int sr_signal_input_add_units(struct sr_signal_input *input, const struct sr_sig
     return SR_OK;
 }
 
+int sr_signal_input_share_vector(struct sr_signal_input *input)
+{
+    if (!input->vector)
+        input->vector = sr_signal_vector_new();
+    return input->vector ? SR_OK : SR_ENOMEM;
+}
+
 size_t sr_signal_input_bytes(const struct sr_signal_input *input, enum sr_signal_type type)
 {
     bool units = sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
@@ -93,6 +103,8 @@ void sr_signal_input_unref(struct sr_signal_input *input)
     if (input && sr_ref_put(&input->ref)) {
         sr_signal_brief_free(input->brief);
         sr_mem_free(input->units);
+        sr_mem_free(input->facts);
+        sr_signal_vector_unref(input->vector);
         sr_mem_free(input);
     }
 }

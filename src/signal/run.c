@@ -8,8 +8,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "signal/derived/partition.h"
 #include "signal/types.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #define JOB_ARENA_MAX ((size_t)64 << 20)
@@ -42,6 +44,7 @@ struct sr_signal_run {
     struct {
         enum run_state state;
         struct signal_job *job; /* while pending: a reference */
+        bool settled;           /* the result has taken in those of other types */
         sr_signal_done *done;
         void *ctx;
         struct sr_signal_result result;
@@ -131,6 +134,52 @@ static struct sr_signal_input seen_by(const struct sr_signal_input *input, enum 
     return seen;
 }
 
+/* The rule of another type, by names: hits are in the order of the configuration. */
+static struct sr_found found_by(const struct sr_signal_others *others, const char *type, const char *name)
+{
+    struct sr_found found = {.value = NAN};
+    int index = sr_signal_find_type(sr_bytes_str(type));
+    const struct sr_signal_result *result = index < 0 ? NULL : others->results[index];
+    if (!result || result->status)
+        return found;
+    int rule = sr_signals_find_rule(others->signals, (enum sr_signal_type)index, sr_bytes_str(name));
+    if (rule < 0 || (size_t)rule >= result->n_hits)
+        return found;
+    const struct sr_signal_hit *hit = &result->hits[rule];
+    found.known = hit->matched || !(result->unread_bytes || result->over);
+    found.matched = hit->matched;
+    found.confidence = !hit->matched ? 0 : hit->confidence > 0 ? hit->confidence : 1;
+    found.value = hit->value;
+    return found;
+}
+
+/* Finishes a result with those of the types that it needs, once these are done, or `now`: with what there is.
+ */
+static void settle(struct sr_signal_run *run, enum sr_signal_type type, bool now)
+{
+    const struct sr_signal_ops *ops = sr_signal_registry[type];
+    struct sr_signal_others others = {.signals = run->signals, .found = found_by};
+    struct sr_signal_result *result = &run->types[type].result;
+    uint32_t missing = run->signals->needs[type];
+    if (run->types[type].settled || run->types[type].state != RUN_DONE)
+        return;
+    for (int other = 0; other < SR_SIGNAL_TYPES; other++)
+        if (run->types[other].state == RUN_DONE) {
+            others.results[other] = &run->types[other].result;
+            missing &= ~(UINT32_C(1) << other);
+        }
+    if (missing && !now)
+        return;
+    run->types[type].settled = true;
+    if (result->status || !run->signals->sets[type])
+        return;
+    int rc = ops->settle ? ops->settle(run->signals->sets[type], &others, result) : SR_OK;
+    if (rc)
+        *result = sr_signal_failed(rc);
+    else
+        sr_partitions_apply(run->signals, type, result);
+}
+
 /* ---- jobs ---- */
 
 static void job_free(struct sr_task *base)
@@ -162,6 +211,7 @@ static void job_done(struct sr_task *base, int status)
     add_unread(run, type, to);
     run->types[type].state = RUN_DONE;
     run->types[type].job = NULL;
+    settle(run, type, false);
     sr_task_unref(base);
     if (state == SR_TASK_DONE && !run->ending)
         run->types[type].done(run->types[type].ctx, type);
@@ -298,6 +348,7 @@ static int run_job(struct sr_signal_run *run, enum sr_signal_type type, bool on_
 
 int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done, void *ctx)
 {
+    settle(run, type, false);
     if (run->types[type].state != RUN_IDLE)
         return run->types[type].state == RUN_PENDING ? SR_AGAIN : SR_OK;
     const struct sr_signal_set *set = run->signals->sets[type];
@@ -318,6 +369,7 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
     if (rc)
         set_failed(&run->types[type].result, rc);
     add_unread(run, type, &run->types[type].result);
+    settle(run, type, false);
     return SR_OK;
 }
 
@@ -334,6 +386,14 @@ static void run_end(struct sr_signal_run *run, void (*end)(struct sr_task *task)
 void sr_signal_run_expire(struct sr_signal_run *run)
 {
     run_end(run, sr_task_expire);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        bool derived = run->signals->needs[type] && !sr_signal_registry[type]->start;
+        if (run->types[type].state == RUN_IDLE && run->signals->sets[type] && derived) {
+            run->types[type].state = RUN_DONE;
+            run_here(run, (enum sr_signal_type)type);
+        }
+        settle(run, (enum sr_signal_type)type, true);
+    }
 }
 
 void sr_signal_run_cancel(struct sr_signal_run *run)

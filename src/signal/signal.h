@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "config/config.h"
 #include "infer/model_store.h"
+#include "signal/facts.h"
 #include "signal/registry.h"
 
 /* Index in the registry = bit in a mask. */
@@ -27,6 +28,7 @@ enum sr_signal_type {
 /* The short text of an input: finished once, by the first signal that reads it, on that signal's thread. */
 struct sr_signal_brief;
 struct sr_signals;
+struct sr_signal_vector; /* signal/topic/vector.h */
 
 enum sr_signal_role { SR_ROLE_USER, SR_ROLE_ASSISTANT, SR_ROLE_SYSTEM, SR_ROLE_TOOL, SR_ROLE_OTHER };
 
@@ -87,11 +89,13 @@ struct sr_signal_unit_list {
 /* The input of signals: one block with its bytes, immutable except the short text. */
 struct sr_signal_input {
     struct sr_ref ref;
-    struct sr_signal_brief *brief; /* NULL: every signal reads `text` */
-    struct sr_bytes text;          /* what the user asks now: the last user turn, decoded UTF-8 */
-    uint64_t total_bytes;          /* text bytes of the whole request, for the token count */
-    struct sr_signal_units *units; /* NULL: no guard is configured */
-    uint64_t total_tokens;         /* estimate over all text (bytes / 4, at least 1 when there is text) */
+    struct sr_signal_brief *brief;   /* NULL: every signal reads `text` */
+    struct sr_bytes text;            /* what the user asks now: the last user turn, decoded UTF-8 */
+    uint64_t total_bytes;            /* text bytes of the whole request, for the token count */
+    struct sr_signal_units *units;   /* NULL: no guard is configured */
+    struct sr_signal_facts *facts;   /* NULL: no signal reads them */
+    struct sr_signal_vector *vector; /* the text's, shared by those that read it; NULL: each reads its own */
+    uint64_t total_tokens;           /* estimate over all text (bytes / 4, at least 1 when there is text) */
 };
 
 /* Copies `text` into a new input; NULL when out of memory. */
@@ -129,6 +133,10 @@ bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal
  * input is shared. SR_ENOMEM. */
 int sr_signal_input_add_units(struct sr_signal_input *input, const struct sr_signal_unit_list *units,
                               struct sr_bytes tenant) SR_WARN_UNUSED;
+
+/* Lets the signals of an input compute the vector of its text once. Call it before the input is shared.
+ * SR_ENOMEM. */
+int sr_signal_input_share_vector(struct sr_signal_input *input) SR_WARN_UNUSED;
 
 /* Bytes that a type may read of an input: decides whether it runs on the calling thread. */
 size_t sr_signal_input_bytes(const struct sr_signal_input *input, enum sr_signal_type type);
@@ -192,6 +200,22 @@ struct sr_signal_result {
     enum sr_signal_over over;
 };
 
+/* What a rule of another type found. */
+struct sr_found {
+    bool known; /* the type has a result, and this rule is among it */
+    bool matched;
+    float confidence; /* 1 where a rule that matches has none */
+    double value;     /* NAN where there is none */
+};
+
+/* The results of other types, for one that is finished with them. */
+struct sr_signal_others {
+    const struct sr_signals *signals;
+    const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* NULL where a type has none */
+    /* The rule `name` of the type called `type`. */
+    struct sr_found (*found)(const struct sr_signal_others *others, const char *type, const char *name);
+};
+
 /* A type's compiled rules; immutable, part of the router's snapshot. */
 struct sr_signal_set;
 
@@ -241,6 +265,9 @@ struct sr_signal_ops {
     const char *header;         /* debug header with the names of the rules that matched */
     unsigned char header_order; /* among these headers, from 0 on; no two types share one */
     enum sr_signal_reads reads;
+    bool facts;               /* it reads the request's facts, too */
+    bool turns;               /* among them the user's earlier turns */
+    bool meaning;             /* it reads the text's vector */
     bool classifies;          /* its labels exclude each other: decisions compare its confidence */
     bool categorizes;         /* its rules are categories of requests; one type at most */
     uint32_t cost_ns_per_kib; /* relative cost of 1 KiB on the reference machine, for "cheapest first" */
@@ -263,6 +290,13 @@ struct sr_signal_ops {
      * sr_task_begin(&task->base), which says how the work is cancelled and expires. Another error is
      * stored as the status. */
     int (*start)(const struct sr_signal_set *set, struct sr_signal_task *task);
+    /* Optional: the types whose results `settle` reads, bits; `find` is sr_signal_find_type. They are
+     * evaluated before, whatever the plan. */
+    uint32_t (*needs)(const struct sr_signal_set *set, int (*find)(struct sr_bytes name));
+    /* Optional: finishes the result of `run` or `start` with those of other types. On the owner's thread,
+     * once, short; `result` may be changed. An error return becomes the result's status. */
+    int (*settle)(const struct sr_signal_set *set, const struct sr_signal_others *others,
+                  struct sr_signal_result *result);
     /* With `start`, optional. Before long texts are read for a task that wants the whole: SR_EBUSY when
      * others leave the neural classifier no time for what was not read before. An estimate from lengths
      * and memoised texts; any thread, reads no text but for its digest. */
@@ -305,6 +339,13 @@ void sr_signals_unref(struct sr_signals *signals);
 bool sr_signals_may_be_late(const struct sr_signals *signals);
 /* The types for which that is true: bits. */
 uint32_t sr_signals_late(const struct sr_signals *signals);
+/* The types that must be evaluated before `type`, and those before them: bits. */
+uint32_t sr_signals_needs(const struct sr_signals *signals, enum sr_signal_type type);
+/* What the configured signals read beside the text. */
+struct sr_signal_wants {
+    bool facts, turns, vector;
+};
+struct sr_signal_wants sr_signals_wants(const struct sr_signals *signals);
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
 const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule);
 /* "" for none. */

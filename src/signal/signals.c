@@ -2,6 +2,30 @@
 #include "base/mem.h"
 #include "signal/types.h"
 
+/* The types that a type's own settle reads, without those that are not configured. */
+static uint32_t own_needs(const struct sr_signals *signals, int type)
+{
+    const struct sr_signal_ops *ops = sr_signal_registry[type];
+    uint32_t needs =
+        signals->sets[type] && ops->needs ? ops->needs(signals->sets[type], sr_signal_find_type) : 0;
+    for (int other = 0; other < SR_SIGNAL_TYPES; other++)
+        if (!signals->sets[other])
+            needs &= ~(UINT32_C(1) << other);
+    return needs;
+}
+
+/* Closes the needs: a type waits for those that its own ones wait for. */
+static void close_needs(struct sr_signals *signals)
+{
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        signals->needs[type] = own_needs(signals, type);
+    for (int round = 0; round < SR_SIGNAL_TYPES; round++)
+        for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+            for (int other = 0; other < SR_SIGNAL_TYPES; other++)
+                if (signals->needs[type] >> other & 1)
+                    signals->needs[type] |= signals->needs[other] & ~(UINT32_C(1) << type);
+}
+
 int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_model_store *models,
                    struct sr_err *err)
 {
@@ -24,6 +48,7 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
             return rc;
         }
     }
+    close_needs(signals);
     int rc = sr_signal_shortener_new(signals, models, err);
     if (rc) {
         sr_signals_unref(signals);
@@ -50,6 +75,25 @@ void sr_signals_unref(struct sr_signals *signals)
     sr_config_unref(signals->config);
     sr_model_store_free(signals->own_models);
     sr_mem_free(signals);
+}
+
+uint32_t sr_signals_needs(const struct sr_signals *signals, enum sr_signal_type type)
+{
+    return signals->needs[type];
+}
+
+struct sr_signal_wants sr_signals_wants(const struct sr_signals *signals)
+{
+    struct sr_signal_wants wants = {0};
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        const struct sr_signal_ops *ops = sr_signal_registry[type];
+        if (!signals->sets[type])
+            continue;
+        wants.facts |= ops->facts || ops->turns;
+        wants.turns |= ops->turns;
+        wants.vector |= ops->meaning;
+    }
+    return wants;
 }
 
 uint32_t sr_signals_late(const struct sr_signals *signals)

@@ -11,6 +11,7 @@ struct sr_signals {
     const struct sr_config *config;        /* sets borrow its strings */
     struct sr_signal_shortener *shortener; /* NULL: no signal reads short texts */
     struct sr_signal_set *sets[SR_SIGNAL_TYPES];
+    uint32_t needs[SR_SIGNAL_TYPES];   /* of sr_signals_needs */
     struct sr_model_store *own_models; /* NULL: the caller's were used */
 };
 

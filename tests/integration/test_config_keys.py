@@ -13,6 +13,7 @@ import keys_online
 import keys_picking
 import keys_pools
 import keys_selection
+import keys_signals
 import keys_stores
 import keys_tiers
 import keys_tools
@@ -33,6 +34,7 @@ MODULES = (
     keys_picking,
     keys_pools,
     keys_selection,
+    keys_signals,
     keys_stores,
     keys_tiers,
     keys_tools,

@@ -6,6 +6,10 @@
 const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_INERT, "providers.models[].api_format", "`openai` is the only API of upstreams so far"},
     {SR_MEANING_INERT, "routing.signals.embeddings[].query_modality", "only text is read"},
+    {SR_MEANING_INERT, "routing.projections.scores[].method", "a sum is the only method so far"},
+    {SR_MEANING_INERT, "routing.projections.mappings[].calibration.method",
+     "the distance to a bound is the only calibration so far"},
+    {SR_MEANING_INERT, "global.model_catalog.kbs[].metrics[].type", "a margin is the only metric so far"},
     {SR_MEANING_INERT, "global.model_catalog.modules.prompt_guard.on_error",
      "`block` is what rules do; a rule's own `on_error` says otherwise"},
     {SR_MEANING_INERT, "routing.decisions[].algorithm.type",
@@ -33,17 +37,14 @@ const struct sr_meaning sr_meanings[] = {
 
     {SR_MEANING_REFUSED, "use_vllm backend protocol endpoint external mcp",
      "semroute asks no other service while it decides"},
-    {SR_MEANING_REFUSED, "image audio modality modality_detector", "only text is read"},
+    {SR_MEANING_REFUSED, "image audio image_candidates", "only text is read"},
     {SR_MEANING_REFUSED, "on_error allow", "each rule has its own `on_error`"},
     {SR_MEANING_REFUSED, "learning", "nothing is learned from the traffic"},
     {SR_MEANING_REFUSED, "jailbreak_patterns benign_patterns contrastive",
      "there are no guards from a user's own examples"},
-    {SR_MEANING_REFUSED,
-     "fact_check user_feedback user_feedbacks feedback_detector preference preferences reask reasks "
-     "conversation "
-     "complexity kb kbs event events metadata classifier classifiers",
-     "there is no such signal"},
-    {SR_MEANING_REFUSED, "authz role_bindings", "there are no roles"},
+    {SR_MEANING_REFUSED, "preference classifier classifiers", "there is no such signal"},
+    {SR_MEANING_REFUSED, "hard_below easy_above", "a margin is higher for what is harder"},
+    {SR_MEANING_REFUSED, "flow_tool_state", "one request is one call of one model"},
     {SR_MEANING_REFUSED, "envoy-ratelimit address domain",
      "limits are counted here, or in a Redis for several processes (`global.semroute.limits.store`)"},
     {SR_MEANING_REFUSED, "label", "a rule names a signal's rule by `name`"},
@@ -55,7 +56,7 @@ const struct sr_meaning sr_meanings[] = {
      "factors are weighted, and one that is not known of a candidate does not count for it"},
     {SR_MEANING_REFUSED, "remom fusion workflows flow", "one request is one call of one model"},
     {SR_MEANING_REFUSED,
-     "output_contract output_contract_spec adaptations candidateIterations emits annotations projections "
+     "output_contract output_contract_spec adaptations candidateIterations emits annotations "
      "entrypoints recipes",
      "a file is one list of decisions, and a decision is its rules, models and plugins"},
     {SR_MEANING_REFUSED, "anthropic azure-openai bedrock gemini vertex-ai minimax api_version",

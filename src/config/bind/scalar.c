@@ -260,6 +260,24 @@ static void bind_text_lists(struct sr_binder *b, const struct sr_field *field,
     put(target, field->count_offset, &node->count, sizeof node->count);
 }
 
+static void bind_text_map(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                          void *target)
+{
+    if (node->kind != SR_YAML_MAP) {
+        expected(b, field, node, "a mapping of lists");
+        return;
+    }
+    struct sr_named_strings *lists = node->count ? sr_bind_calloc(b, node->count, sizeof *lists) : NULL;
+    if (!lists)
+        return;
+    for (size_t i = 0; i < node->count; i++) {
+        lists[i].name = sr_bind_dup(b, node->keys[i]->text);
+        bind_texts(b, field, node->items[i], &lists[i].texts);
+    }
+    put(target, field->offset, &lists, sizeof lists);
+    put(target, field->count_offset, &node->count, sizeof node->count);
+}
+
 static void bind_pairs(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
                        void *target)
 {
@@ -327,6 +345,9 @@ void sr_bind_scalar(struct sr_binder *b, const struct sr_field *field, const str
         break;
     case SR_FIELD_TEXT_LISTS:
         bind_text_lists(b, field, node, target);
+        break;
+    case SR_FIELD_TEXT_MAP:
+        bind_text_map(b, field, node, target);
         break;
     default:
         bind_pairs(b, field, node, target);

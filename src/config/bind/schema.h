@@ -33,6 +33,7 @@ enum sr_field_type {
     SR_FIELD_TEXTS,    /* struct sr_strings: a list of texts */
     SR_FIELD_NAMES, /* struct sr_name_values: a list of names, or of mappings of `name` and `description` */
     SR_FIELD_TEXT_LISTS, /* struct sr_strings * and a count: a list of lists of texts */
+    SR_FIELD_TEXT_MAP,   /* struct sr_named_strings * and a count: a mapping of lists of texts */
     SR_FIELD_PAIRS,      /* struct sr_name_values: a mapping of texts */
     SR_FIELD_OBJECT,  /* a mapping of section `of`, whose struct is embedded at `offset` (0: the same struct)
                        */

@@ -10,7 +10,9 @@
 #include "config/link/names.h"
 #include "config/link/on_error.h"
 #include "config/link/pools.h"
+#include "config/link/projections.h"
 #include "config/link/rules.h"
+#include "config/link/signals.h"
 #include "config/link/tools.h"
 #include "config/section/section.h"
 
@@ -177,11 +179,10 @@ static void link_strategy(const struct sr_yaml_node *routing, const struct sr_ya
             config->strategy = (enum sr_strategy)word->value;
 }
 
-/* `sr_section_signals` has a list for each type, and its items are sections of the name "TYPE rule". */
 static void link_signal_names(struct sr_binder *b, const struct sr_yaml_node *signals)
 {
-    for (const struct sr_enum_word *type = sr_leaf_types; type->word; type++) {
-        const struct sr_field *rules = &sr_section_signals.fields[type->value];
+    for (size_t i = 0; i < sr_section_signals.n_fields; i++) {
+        const struct sr_field *rules = &sr_section_signals.fields[i];
         sr_link_unique(b, sr_yaml_get(signals, rules->key), "name", rules->of->name);
     }
 }
@@ -244,6 +245,8 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_pools(b, root, config);
     sr_link_tools(config);
     sr_link_rules(b, routing, config);
+    sr_link_signals(b, root, config);
+    sr_link_projections(b, routing, config);
     sr_link_on_error(b, root, config);
     sr_link_dropped(b, root, config);
 }

@@ -7,4 +7,17 @@
 /* Checks that the leaves of every decision's rules name rules that exist. */
 void sr_link_rules(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config);
 
+/* The same for one tree, bound from `node`. */
+void sr_link_rule(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
+                  const struct sr_yaml_node *routing, struct sr_config_rule *rule);
+
+/* Checks that a type of signal has a rule of this name; a type that is not known passes. True when it has one
+ * of which a lenient load dropped nothing. */
+bool sr_link_rule_name(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
+                       const struct sr_yaml_node *routing, const char *type, const char *rule);
+
+/* True when there is no such score, or a lenient load dropped a part of it. */
+bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_node *projections,
+                              const struct sr_config *config, const char *name);
+
 #endif

@@ -138,25 +138,32 @@ static const struct sr_field modules_fields[] = {
      .help = "the model behind the `jailbreak` signal"},
     {"prompt_compression", SR_FIELD_OBJECT, GLOBAL(compression), .of = &sr_section_compression,
      .help = "compression of long texts for signals"},
+    {"modality_detector", SR_FIELD_OBJECT, .of = &sr_section_modality_detector,
+     .help = "the words behind the `modality` signal"},
 };
 static const struct sr_section modules_section = {
     .name = "modules",
     .help = "What the models are used for.",
     SR_FIELDS(modules_fields),
-    .later = (const char *const[]){"hallucination_mitigation", "feedback_detector", "complexity",
-                                   "modality_detector", NULL},
+    .later = (const char *const[]){"hallucination_mitigation", NULL},
     .switched = (const char *const[]){"hallucination_mitigation", NULL},
+    .inert = (const struct sr_inert_key[]){{"feedback_detector",
+                                            "the signal `user_feedback` has a classifier of its own", true},
+                                           {"complexity", "the signal `complexity` compares examples", true},
+                                           {NULL, NULL, false}},
 };
 static const struct sr_field catalog_fields[] = {
     {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},
     {"embeddings", SR_FIELD_OBJECT, .of = &sr_section_embedding_models,
      .help = "models that turn texts into vectors"},
+    {"kbs", SR_FIELD_LIST, GLOBAL(kbs), GLOBAL(n_kbs), .of = &sr_section_kb,
+     .help = "knowledge bases, beside the built-in `mmlu_kb`"},
 };
 static const struct sr_section catalog_section = {
     .name = "global.model_catalog",
     .help = "The models that semroute itself runs.",
     SR_FIELDS(catalog_fields),
-    .later = (const char *const[]){"external", "kbs", NULL},
+    .later = (const char *const[]){"external", NULL},
     .inert = (const struct sr_inert_key[]){{"system", SR_INERT_FOLDER, true}, {NULL, NULL, false}},
 };
 

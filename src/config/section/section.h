@@ -3,6 +3,10 @@
  * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c, limits.c,
  * listeners.c, picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c
  * puts them together.
+ * The sections of the configuration file, each declared in the file of its part: cache.c, cards.c,
+ * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c,
+ * listeners.c, picking.c, pools.c, projections.c, providers.c, reliability.c, routing.c, rule_types.c,
+ * signals.c, signal_*.c, and plugin_*.c (plugins.h). root.c puts them together.
  * The sections of the configuration file, each declared in the file of its part: FILE.c of this folder, and
  * plugin_*.c (plugins.h). root.c puts them together.
  */
@@ -27,6 +31,12 @@ extern const struct sr_section sr_section_root, sr_section_listener, sr_section_
     sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
     sr_section_picking_meaning, sr_section_identity, sr_section_keys_file, sr_section_limits,
     sr_section_authz, sr_section_ratelimit, sr_section_store_server;
+    sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
+    sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
+    sr_section_picking_meaning, sr_section_conversation, sr_section_metadata, sr_section_event,
+    sr_section_binding, sr_section_complexity, sr_section_reask, sr_section_preference, sr_section_kb_rule,
+    sr_section_kb, sr_section_fact_check, sr_section_feedback, sr_section_modality,
+    sr_section_modality_detector, sr_section_projections, sr_section_identity, sr_section_keys_file;
 /* One line each, in order of the alphabet. */
 extern const struct sr_section sr_section_algorithm;
 extern const struct sr_section sr_section_cache;
@@ -68,8 +78,7 @@ extern const struct sr_section sr_section_unread;
 extern const struct sr_section sr_section_workloads;
 extern const struct sr_enum_word sr_picking_policies[], sr_on_error_words[], sr_effort_words[],
     sr_strategy_words[];
-/* The signal types that rules may name; `value` is the index of the field of sr_section_signals that lists
- * their rules. Ends with {NULL}. */
+/* The signal types that rules may name; ends with {NULL}. */
 extern const struct sr_enum_word sr_leaf_types[];
 /* Those of vLLM Semantic Router that are not there yet; ends with NULL. */
 extern const char *const sr_leaf_types_later[];

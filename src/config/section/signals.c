@@ -1,17 +1,10 @@
 /* `routing.signals`: the rules of each signal. The signal layer evaluates them. */
 #include "config/section/section.h"
 
-#include <math.h>
-
 #define KEYWORD(member)   offsetof(struct sr_config_keyword, member)
 #define DOMAIN(member)    offsetof(struct sr_config_domain, member)
 #define CONTEXT(member)   offsetof(struct sr_config_context, member)
 #define STRUCTURE(member) offsetof(struct sr_config_structure, member)
-
-const char *const sr_leaf_types_later[] = {
-    "fact_check", "user_feedback", "preference", "reask", "conversation",
-    "complexity", "modality",      "authz",      "kb",    "event",
-    "metadata",   "classifier",    NULL};
 
 static const struct sr_enum_word operators[] = {
     {"OR", SR_KEYWORD_OR}, {"AND", SR_KEYWORD_AND}, {"NOR", SR_KEYWORD_NOR}, {NULL, 0}};
@@ -170,38 +163,6 @@ static const struct sr_section language_section = {
     .finish = finish_language,
 };
 
-static const struct sr_field predicate_fields[] = {
-    {"gt", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, gt), .help = "above"},
-    {"gte", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, gte), .help = "at least"},
-    {"lt", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, lt), .help = "below"},
-    {"lte", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, lte), .help = "at most"},
-};
-
-static void prepare_predicate(void *target)
-{
-    *(struct sr_config_predicate *)target = (struct sr_config_predicate){NAN, NAN, NAN, NAN};
-}
-
-static void finish_predicate(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
-{
-    const struct sr_config_predicate *p = target;
-    double low = fmax(p->gt, p->gte), high = fmin(p->lt, p->lte); /* a NAN side gives the other */
-    bool strict = p->gt >= low || p->lt <= high;
-    if (node->count == 0)
-        sr_bind_error(b, node, "a predicate needs at least one of `gt`, `gte`, `lt`, `lte`");
-    else if (low > high || (low == high && strict))
-        sr_bind_error(b, node, "no number satisfies this predicate");
-}
-
-const struct sr_section sr_section_predicate = {
-    .name = "predicate",
-    .help = "A comparison of a measured value; all given bounds must hold.",
-    SR_FIELDS(predicate_fields),
-    .exact = true,
-    .prepare = prepare_predicate,
-    .finish = finish_predicate,
-};
-
 static const struct sr_enum_word features[] = {{"exists", SR_STRUCTURE_EXISTS},
                                                {"count", SR_STRUCTURE_COUNT},
                                                {"density", SR_STRUCTURE_DENSITY},
@@ -274,7 +235,7 @@ static const struct sr_section structure_section = {
 };
 
 /* The types of rules, one line each: the type as conditions name it, the key of its list, the list in struct
- * sr_config, and the section of a rule, whose name is "TYPE rule". */
+ * sr_config, and the section of a rule, whose name is "TYPE rule". rule_types.c has the words. */
 #define RULE_TYPES(X)                                                                                        \
     X("keyword", "keywords", keywords, keyword_section)                                                      \
     X("domain", "domains", domains, domain_section)                                                          \
@@ -283,7 +244,18 @@ static const struct sr_section structure_section = {
     X("language", "language", languages, language_section)                                                   \
     X("jailbreak", "jailbreak", jailbreaks, sr_section_jailbreak)                                            \
     X("pii", "pii", piis, sr_section_pii)                                                                    \
-    X("embedding", "embeddings", embeddings, sr_section_embedding)
+    X("embedding", "embeddings", embeddings, sr_section_embedding)                                           \
+    X("conversation", "conversation", conversations, sr_section_conversation)                                \
+    X("metadata", "metadata", metadatas, sr_section_metadata)                                                \
+    X("event", "events", events, sr_section_event)                                                           \
+    X("authz", "role_bindings", bindings, sr_section_binding)                                                \
+    X("modality", "modality", modalities, sr_section_modality)                                               \
+    X("fact_check", "fact_check", fact_checks, sr_section_fact_check)                                        \
+    X("user_feedback", "user_feedbacks", feedbacks, sr_section_feedback)                                     \
+    X("reask", "reasks", reasks, sr_section_reask)                                                           \
+    X("preference", "preferences", preferences, sr_section_preference)                                       \
+    X("complexity", "complexity", complexities, sr_section_complexity)                                       \
+    X("kb", "kb", kb_rules, sr_section_kb_rule)
 
 #define RULES_FIELD(word, list_key, list, section)                                                           \
     {.key = list_key,                                                                                        \
@@ -294,19 +266,11 @@ static const struct sr_section structure_section = {
      .help = "rules of type `" word "`"},
 static const struct sr_field signals_fields[] = {RULE_TYPES(RULES_FIELD)};
 
-#define RULES_INDEX(word, key, list, section) INDEX_##list,
-enum { RULE_TYPES(RULES_INDEX) };
-
-#define RULES_WORD(word, key, list, section) {word, INDEX_##list},
-const struct sr_enum_word sr_leaf_types[] = {RULE_TYPES(RULES_WORD){NULL, 0}};
-
 const struct sr_section sr_section_signals = {
     .name = "signals",
     .help = "Signals of a request; only those that a decision needs are computed.",
     SR_FIELDS(signals_fields),
-    .later = (const char *const[]){"fact_check", "user_feedbacks", "preferences", "reasks", "conversation",
-                                   "complexity", "modality", "role_bindings", "kb", "events", "metadata",
-                                   "classifiers", NULL},
+    .later = (const char *const[]){"classifiers", NULL},
 };
 
 void sr_config_clear_rules(struct sr_config *config)

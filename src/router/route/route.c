@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "router/pick/rank.h"
+#include "router/request/facts.h"
 
 #include <limits.h>
 
@@ -215,10 +216,12 @@ static uint32_t needed_next(struct sr_routing *r)
     struct sr_signal_result nothing[SR_SIGNAL_TYPES];
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
         size_t n = sr_signals_rules(r->in.router->signals, (enum sr_signal_type)type);
-        if (!(r->begun >> type & 1))
+        bool derived = n && !sr_signal_registry[type]->start &&
+                       sr_signals_needs(r->in.router->signals, (enum sr_signal_type)type);
+        if (!(r->begun >> type & 1) && !derived)
             continue;
         assumed[type] = sr_signal_run_result(r->run, (enum sr_signal_type)type);
-        if (assumed[type])
+        if (assumed[type] && (r->begun >> type & 1))
             continue;
         nothing[type] = (struct sr_signal_result){.tier = "", .top = -1, .n_hits = n};
         nothing[type].hits = sr_arena_calloc(r->in.arena, n + 1, sizeof *nothing[type].hits);
@@ -325,6 +328,24 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
     return SR_OK;
 }
 
+/* Gives the signals what they read beside the text. */
+static int add_wants(struct sr_routing *r)
+{
+    const struct sr_routing_inputs *in = &r->in;
+    struct sr_signal_wants wants = sr_signals_wants(in->router->signals);
+    struct sr_signal_facts facts;
+    int rc = wants.vector ? sr_signal_input_share_vector(r->input) : SR_OK;
+    if (rc || !wants.facts)
+        return rc;
+    rc = sr_facts_read(&facts, in->doc, wants.turns, in->arena);
+    if (in->identity) {
+        facts.user = in->identity->user;
+        facts.groups = in->identity->groups;
+        facts.n_groups = in->identity->n_groups;
+    }
+    return rc ? rc : sr_signal_input_add_facts(r->input, &facts);
+}
+
 static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
 {
     uint64_t total;
@@ -341,6 +362,8 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
         return SR_ENOMEM;
     }
     int rc = sr_signal_input_shorten(r->input, in->router->signals, prefetched);
+    if (!rc)
+        rc = add_wants(r);
     r->without = sr_arena_calloc(in->arena, n_decisions + 1, sizeof *r->without);
     r->without_unsure = sr_arena_calloc(in->arena, n_decisions + 1, sizeof *r->without_unsure);
     if (!rc && (!r->without || !r->without_unsure))
@@ -375,9 +398,11 @@ void sr_routing_deadline(struct sr_routing *r)
     uint32_t needed;
     while (decide(r, &needed) == SR_AGAIN && needed) {
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-            if ((needed >> type & 1) && !r->results[type])
-                r->results[type] =
-                    r->begun >> type & 1 ? sr_signal_run_result(r->run, (enum sr_signal_type)type) : &none;
+            if (!(needed >> type & 1) || r->results[type])
+                continue;
+            r->results[type] = sr_signal_run_result(r->run, (enum sr_signal_type)type);
+            if (!r->results[type])
+                r->results[type] = &none;
         }
     }
     finish(r);

@@ -8,6 +8,7 @@
 #ifndef SR_ROUTER_ROUTE_ROUTE_H
 #define SR_ROUTER_ROUTE_ROUTE_H
 
+#include "router/identity/identity.h"
 #include "router/request/request.h"
 #include "router/route/guard.h"
 #include "router/route/trial.h"
@@ -36,6 +37,7 @@ struct sr_routing_inputs {
     struct sr_bytes tenant;               /* results are memoised per tenant; may be empty */
     const struct sr_config_tenant *rules; /* of the tenant; NULL: none */
     bool instructs;                       /* the client's system prompts are the operator's */
+    const struct sr_identity *identity;   /* who asks; NULL: not known */
     uint64_t draw;                        /* random, for algorithms that explore */
     uint64_t client;                      /* clients share the engine and the worker threads alike */
     struct sr_arena *arena;

@@ -502,7 +502,7 @@ static void check_section(const struct sr_section *section, const char *text, co
 static void test_full_is_complete(void **state)
 {
     (void)state;
-    const struct sr_section *seen[128];
+    const struct sr_section *seen[256];
     size_t n = 0;
     char *text = config_file("tests/data/config/full.yaml");
     check_section(&sr_section_root, text, seen, &n);

@@ -66,10 +66,8 @@ static void test_keys(void **state)
                  "under `routing`");
     config_error("version: v0.3\nrouting: {listeners: []}\n", 2, 11, "this key belongs at the top level");
     config_error("version: v0.3\nrouting: {zzzz: 1}\n", 2, 11, "unknown key `zzzz` in a routing");
-    config_error("version: v0.3\nrouting: {signals: {reasks: [{name: r}]}}\n", 2, 21,
-                 "`reasks` is not supported by this version of semroute");
-    config_error("version: v0.3\nrouting: {projections: {scores: [1]}}\n", 2, 11,
-                 "`projections` is not supported");
+    config_error("version: v0.3\nrouting: {signals: {classifiers: [{name: r}]}}\n", 2, 21,
+                 "`classifiers` is not supported by this version of semroute");
     config_error("version: v0.3\nrecipes: [{name: r}]\n", 2, 1, "`recipes` is not supported");
     config_error(CONFIG_MODELS "listeners: [{name: x}]\n", 5, 13, "`port` is missing in this listener");
 }
@@ -298,7 +296,7 @@ static void test_signals(void **state)
             "structure: [{name: s, predicate: {gt: 3, lt: 3}, feature: {type: count, source: {type: regex, "
             "pattern: a}}}]"),
         5, 54, "no number satisfies");
-    config_error(SIGNALS("fact_check: [{name: f}]"), 5, 21, "`fact_check` is not supported");
+    config_error(SIGNALS("classifiers: [{name: f}]"), 5, 21, "`classifiers` is not supported");
 }
 
 #define DECISION(inside)                                                                                     \
@@ -320,7 +318,7 @@ static void test_decisions(void **state)
     config_error(DECISION("rules: {type: keyword, name: math}"), 8, 44,
                  "no rule `math` in routing.signals.keywords");
     config_error(DECISION("rules: {type: domian, name: math}"), 8, 29, "did you mean `domain`?");
-    config_error(DECISION("rules: {type: kb, name: x}"), 8, 29, "`kb` is not supported");
+    config_error(DECISION("rules: {type: classifier, name: x}"), 8, 29, "`classifier` is not supported");
     config_error(DECISION("rules: {type: pii, name: x}"), 8, 40, "no rule `x` in routing.signals.pii");
     config_error(
         DECISION(

@@ -1,0 +1,13 @@
+/* What rules of signals refer to: composers, knowledge bases, trusted headers. */
+#ifndef SR_CONFIG_LINK_SIGNALS_H
+#define SR_CONFIG_LINK_SIGNALS_H
+
+#include "config/bind/binder.h"
+
+/* Checks composers and the knowledge bases that kb rules name, and makes the folders of those absolute. */
+void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
+/* A knowledge base by name, NULL when there is none. `mmlu_kb` is there without an entry. */
+const struct sr_config_kb *sr_config_find_kb(const struct sr_config *config, struct sr_bytes name);
+
+#endif
