@@ -14,8 +14,8 @@
 #include "router/cache/recall.h"
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
-#include "router/pick/pick.h"
 #include "router/limit/limiting.h"
+#include "router/pick/pick.h"
 #include "router/pick/tiers.h"
 #include "router/record.h"
 #include "router/request/body.h"
@@ -81,7 +81,7 @@ struct sr_exchange {
     bool named;                 /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
-    struct sr_tool_choice tools;    /* which tools the model gets */
+    struct sr_tool_choice tools;           /* which tools the model gets */
     struct sr_pick pick;                   /* what takes time for the policy that picks the worker */
     struct sr_pool_ask *ask;               /* all that it needs of this request; NULL: not made yet */
     const struct sr_router_pool *ask_pool; /* whose policy that is */

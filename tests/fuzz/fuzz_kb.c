@@ -1,4 +1,5 @@
-/* Random manifests of knowledge bases: what is read has labels in order, each with texts that are not empty. */
+/* Random manifests of knowledge bases: what is read has labels in order, each with texts that are not empty.
+ */
 #include "signal/topic/kb_file.h"
 
 #include <stdint.h>

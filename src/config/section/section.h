@@ -1,12 +1,4 @@
 /*
- * The sections of the configuration file, each declared in the file of its part: authz.c, cache.c, cards.c,
- * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c, limits.c,
- * listeners.c, picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c
- * puts them together.
- * The sections of the configuration file, each declared in the file of its part: cache.c, cards.c,
- * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c,
- * listeners.c, picking.c, pools.c, projections.c, providers.c, reliability.c, routing.c, rule_types.c,
- * signals.c, signal_*.c, and plugin_*.c (plugins.h). root.c puts them together.
  * The sections of the configuration file, each declared in the file of its part: FILE.c of this folder, and
  * plugin_*.c (plugins.h). root.c puts them together.
  */
@@ -15,47 +7,40 @@
 
 #include "config/bind/binder.h"
 
-extern const struct sr_section sr_section_root, sr_section_listener, sr_section_providers,
-    sr_section_reliability, sr_section_routing, sr_section_card, sr_section_signals, sr_section_predicate,
-    sr_section_decision, sr_section_rule, sr_section_global, sr_section_gateway, sr_section_extproc,
-    sr_section_compression, sr_section_jailbreak, sr_section_pii, sr_section_guards, sr_section_unread,
-    sr_section_system_prompts, sr_section_policy, sr_section_prompt_guard, sr_section_pii_classifier,
-    sr_section_embedding, sr_section_embedding_models, sr_section_inference, sr_section_stores,
-    sr_section_cache, sr_section_tools, sr_section_tools_advanced, sr_section_cache_use, sr_section_pool,
-    sr_section_picking_session, sr_section_picking_prefix, sr_section_picking_cost,
-    sr_section_picking_metrics, sr_section_picking_meaning;
-    sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
-    sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
-    sr_section_picking_meaning, sr_section_picking_kv_events;
-    sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
-    sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
-    sr_section_picking_meaning, sr_section_identity, sr_section_keys_file, sr_section_limits,
-    sr_section_authz, sr_section_ratelimit, sr_section_store_server;
-    sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
-    sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
-    sr_section_picking_meaning, sr_section_conversation, sr_section_metadata, sr_section_event,
-    sr_section_binding, sr_section_complexity, sr_section_reask, sr_section_preference, sr_section_kb_rule,
-    sr_section_kb, sr_section_fact_check, sr_section_feedback, sr_section_modality,
-    sr_section_modality_detector, sr_section_projections, sr_section_identity, sr_section_keys_file;
 /* One line each, in order of the alphabet. */
 extern const struct sr_section sr_section_algorithm;
+extern const struct sr_section sr_section_authz;
+extern const struct sr_section sr_section_binding;
 extern const struct sr_section sr_section_cache;
 extern const struct sr_section sr_section_cache_use;
 extern const struct sr_section sr_section_card;
+extern const struct sr_section sr_section_complexity;
 extern const struct sr_section sr_section_compression;
+extern const struct sr_section sr_section_conversation;
 extern const struct sr_section sr_section_decision;
 extern const struct sr_section sr_section_embedding;
 extern const struct sr_section sr_section_embedding_models;
+extern const struct sr_section sr_section_event;
 extern const struct sr_section sr_section_extproc;
+extern const struct sr_section sr_section_fact_check;
+extern const struct sr_section sr_section_feedback;
 extern const struct sr_section sr_section_gateway;
 extern const struct sr_section sr_section_global;
 extern const struct sr_section sr_section_guards;
 extern const struct sr_section sr_section_identity;
 extern const struct sr_section sr_section_inference;
+extern const struct sr_section sr_section_integrations;
 extern const struct sr_section sr_section_jailbreak;
+extern const struct sr_section sr_section_kb;
+extern const struct sr_section sr_section_kb_rule;
 extern const struct sr_section sr_section_keys_file;
+extern const struct sr_section sr_section_limits;
 extern const struct sr_section sr_section_listener;
+extern const struct sr_section sr_section_metadata;
+extern const struct sr_section sr_section_modality;
+extern const struct sr_section sr_section_modality_detector;
 extern const struct sr_section sr_section_picking_cost;
+extern const struct sr_section sr_section_picking_kv_events;
 extern const struct sr_section sr_section_picking_meaning;
 extern const struct sr_section sr_section_picking_metrics;
 extern const struct sr_section sr_section_picking_prefix;
@@ -65,17 +50,25 @@ extern const struct sr_section sr_section_pii_classifier;
 extern const struct sr_section sr_section_policy;
 extern const struct sr_section sr_section_pool;
 extern const struct sr_section sr_section_predicate;
+extern const struct sr_section sr_section_preference;
+extern const struct sr_section sr_section_projections;
 extern const struct sr_section sr_section_prompt_guard;
 extern const struct sr_section sr_section_providers;
+extern const struct sr_section sr_section_ratelimit;
+extern const struct sr_section sr_section_reask;
 extern const struct sr_section sr_section_reliability;
 extern const struct sr_section sr_section_root;
 extern const struct sr_section sr_section_routing;
 extern const struct sr_section sr_section_rule;
 extern const struct sr_section sr_section_signals;
+extern const struct sr_section sr_section_store_server;
 extern const struct sr_section sr_section_stores;
 extern const struct sr_section sr_section_system_prompts;
+extern const struct sr_section sr_section_tools;
+extern const struct sr_section sr_section_tools_advanced;
 extern const struct sr_section sr_section_unread;
 extern const struct sr_section sr_section_workloads;
+
 extern const struct sr_enum_word sr_picking_policies[], sr_on_error_words[], sr_effort_words[],
     sr_strategy_words[];
 /* The signal types that rules may name; ends with {NULL}. */
@@ -98,9 +91,6 @@ struct sr_config_pool;
     {                                                                                                        \
         "use_mmbert_32k", SR_INERT_FOLDER, false                                                             \
     }
-
-/* global.integrations (integrations.c) */
-extern const struct sr_section sr_section_integrations;
 
 /* Sets what is not a number of a pool's picking keys. */
 void sr_picking_prepare(struct sr_config_pool *pool);

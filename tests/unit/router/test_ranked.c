@@ -14,39 +14,37 @@ static const char yaml[] = TEST_PROVIDERS
     "  modelCards: [{name: plain, quality_score: 0.5}, {name: thinker, quality_score: 0.7},\n"
     "    {name: alias, quality_score: 0.9}, {name: top, quality_score: 0.95}]\n"
     "  signals:\n"
-    "    keywords:\n" TEST_KEYWORD("ranked")
-        TEST_KEYWORD("full")
-            TEST_KEYWORD("learns")
-                TEST_KEYWORD("seen") "    pii: [{name: private}]\n"
-                                     "  decisions:\n"
-                                     "    - {name: ranked, rules: {type: keyword, name: ranked},\n"
-                                     "       modelRefs: [{model: plain}, {model: thinker, use_reasoning: "
-                                     "true}, {model: alias}], " MULTI(
-                                         "") "}\n"
-                                             "    - {name: full, rules: {type: keyword, name: full}, "
-                                             "modelRefs: [{model: plain}, {model: alias}],\n"
-                                             "       " MULTI(", slo: {max_inflight: 1}, on_no_candidates: "
-                                                             "fail") "}\n"
-                                                                     "    - {name: learns, rules: {type: "
-                                                                     "keyword, name: learns}, modelRefs: "
-                                                                     "[{model: plain}, {model: alias}],\n"
-                                                                     "       algorithm: {type: bandit, "
-                                                                     "bandit: {exploration: 0}}}\n"
-                                                                     "    - {name: seen, modelRefs: [{model: "
-                                                                     "small}, {model: top}], " MULTI(
-                                                                         "") ", rules: {operator: AND,\n"
-                                                                             "       conditions: [{type: "
-                                                                             "keyword, name: seen}, "
-                                                                             "{operator: OR, conditions: "
-                                                                             "[{type: pii, name: private},\n"
-                                                                             "       {operator: NOT, "
-                                                                             "conditions: [{type: pii, name: "
-                                                                             "private}]}]}]}}\n"
-                                                                             "global: {semroute: {inference: "
-                                                                             "{ask_below: 0}, models: {top: "
-                                                                             "{pii_policy: "
-                                                                             "{allow_by_default: "
-                                                                             "false}}}}}\n";
+    "    keywords:\n" TEST_KEYWORD("ranked") TEST_KEYWORD("full") TEST_KEYWORD("learns")
+        TEST_KEYWORD("seen") "    pii: [{name: private}]\n"
+                             "  decisions:\n"
+                             "    - {name: ranked, rules: {type: keyword, name: ranked},\n"
+                             "       modelRefs: [{model: plain}, {model: thinker, use_reasoning: "
+                             "true}, {model: alias}], " MULTI(
+                                 "") "}\n"
+                                     "    - {name: full, rules: {type: keyword, name: full}, "
+                                     "modelRefs: [{model: plain}, {model: alias}],\n"
+                                     "       " MULTI(", slo: {max_inflight: 1}, on_no_candidates: "
+                                                     "fail") "}\n"
+                                                             "    - {name: learns, rules: {type: "
+                                                             "keyword, name: learns}, modelRefs: "
+                                                             "[{model: plain}, {model: alias}],\n"
+                                                             "       algorithm: {type: bandit, "
+                                                             "bandit: {exploration: 0}}}\n"
+                                                             "    - {name: seen, modelRefs: [{model: "
+                                                             "small}, {model: top}], " MULTI(
+                                                                 "") ", rules: {operator: AND,\n"
+                                                                     "       conditions: [{type: "
+                                                                     "keyword, name: seen}, "
+                                                                     "{operator: OR, conditions: "
+                                                                     "[{type: pii, name: private},\n"
+                                                                     "       {operator: NOT, "
+                                                                     "conditions: [{type: pii, name: "
+                                                                     "private}]}]}]}}\n"
+                                                                     "global: {semroute: {inference: "
+                                                                     "{ask_below: 0}, models: {top: "
+                                                                     "{pii_policy: "
+                                                                     "{allow_by_default: "
+                                                                     "false}}}}}\n";
 
 static int open_all(void **state)
 {
