@@ -62,7 +62,7 @@ int sr_head_open(struct sr_head *head, const char *task, size_t n_labels, struct
         head->weights = sr_mem_alloc(weight->bytes + bias->bytes);
         rc = head->weights ? SR_OK : sr_err_set(err, SR_ENOMEM, "out of memory");
     }
-    if (rc == SR_OK) {
+    if (rc == SR_OK && head->weights) {
         memcpy(head->weights, weight->data, weight->bytes);
         memcpy(head->weights + n_labels * d, bias->data, bias->bytes);
     }

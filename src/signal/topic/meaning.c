@@ -93,7 +93,7 @@ static int finish(struct waiting *waiting)
     struct sr_embedding_answer answers[SR_MEANING_TEXTS];
     struct sr_signal_result *result = waiting->task->result;
     int status = atomic_load(&waiting->status);
-    if (status)
+    if (status || waiting->n == 0)
         return status;
     for (size_t i = 0; i < waiting->n; i++)
         answers[i] = sr_signal_vector_answer(waiting->asks[i].vector);

@@ -71,7 +71,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
                         const struct sr_embedding_answer *answers, size_t n)
 {
     size_t d = sr_embedding_reader_dimensions(set->reader);
-    double near[SR_MEANING_TEXTS], least;
+    double near[SR_MEANING_TEXTS] = {0}, least;
     int longest = 0;
     for (size_t i = 1; i < n; i++)
         near[i - 1] = (double)sr_meaning_cosine(answers[0].vector, answers[i].vector, d);
