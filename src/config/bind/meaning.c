@@ -5,6 +5,9 @@
 
 const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_INERT, "providers.models[].api_format", "`openai` is the only API of upstreams so far"},
+    {SR_MEANING_INERT,
+     "routing.decisions[].plugins[].configuration.strategy",
+     "tools are ranked in one way"},
     {SR_MEANING_INERT, "routing.signals.embeddings[].query_modality", "only text is read"},
     {SR_MEANING_INERT, "routing.projections.scores[].method", "a sum is the only method so far"},
     {SR_MEANING_INERT, "routing.projections.mappings[].calibration.method",
@@ -12,8 +15,6 @@ const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_INERT, "global.model_catalog.kbs[].metrics[].type", "a margin is the only metric so far"},
     {SR_MEANING_INERT, "global.model_catalog.modules.prompt_guard.on_error",
      "`block` is what rules do; a rule's own `on_error` says otherwise"},
-    {SR_MEANING_INERT, "routing.decisions[].algorithm.type",
-     "`static` is the only way to choose among candidates so far"},
     {SR_MEANING_INERT, "routing.signals.jailbreak[].method",
      "a classifier is the only way to find attacks so far"},
 

@@ -135,10 +135,9 @@ static const struct sr_field fields[] = {
     {"policy", SR_FIELD_WORD, POOL(policy), .words = sr_picking_policies,
      .def_note = "the model's `lb_policy`",
      .help =
-         "how a worker is chosen: in turn by `weight`, by its requests (`least_request`) or reported load, "
-         "by who asks (`session`), by what was sent there (`prefix`, `cost`, `meaning`), by what workers "
-         "tell "
-         "of their caches (`kv`), or by all of these (`auto`)"},
+         "how a worker is chosen: in turn, by its requests (`least_request`) or reported load, by who asks "
+         "(`session`), by what was sent there (`prefix`, `cost`, `meaning`), by what workers tell of their "
+         "caches (`kv`), or by all of these (`auto`)"},
     {"session", SR_FIELD_OBJECT, .of = &sr_section_picking_session, .help = "the policy `session`"},
     {"prefix", SR_FIELD_OBJECT, .of = &sr_section_picking_prefix, .help = "what is known of KV caches"},
     {"cost", SR_FIELD_OBJECT, .of = &sr_section_picking_cost, .help = "the policy `cost`"},

@@ -36,6 +36,8 @@ static void test_open_errors(void **state)
     assert_null(sr_runtime_open(path, NULL, error, sizeof error));
     assert_non_null(strstr(error, "did you mean `routing`"));
     assert_null(sr_runtime_open(path, NULL, NULL, 0));
+    write_file(path, TEST_PROVIDERS "routin: {}\n"
+                                    "routing: {decisions: [{name: d, modelRefs: [{model: small}]}]}\n");
     struct sr_runtime_options lenient = {.struct_size = sizeof lenient, .lenient = true};
     sr_runtime *runtime = sr_runtime_open(path, &lenient, error, sizeof error);
     assert_non_null(runtime);
