@@ -33,14 +33,17 @@ static uint64_t wall_ms(void)
 
 /* ---- reading ---- */
 
+#define CREATE                                                                                               \
+    "CREATE TABLE IF NOT EXISTS spent(key BLOB PRIMARY KEY, ends INTEGER NOT NULL, count INTEGER NOT NULL) " \
+    "WITHOUT ROWID"
+
 static int prepare(struct sr_spent_file *file)
 {
     static const char *const steps[] = {
         "PRAGMA locking_mode = EXCLUSIVE",
         "PRAGMA journal_mode = WAL",
         "PRAGMA synchronous = FULL",
-        "CREATE TABLE IF NOT EXISTS spent(key BLOB PRIMARY KEY, ends INTEGER NOT NULL, count INTEGER NOT "
-        "NULL) WITHOUT ROWID",
+        CREATE,
     };
     int rc = SR_OK;
     for (size_t i = 0; !rc && i < sizeof steps / sizeof steps[0]; i++)
