@@ -19,6 +19,7 @@
 #include "bench/scan.h"
 #include "bench/start.h"
 #include "bench/tokenizer.h"
+#include "bench/tools.h"
 
 /* Name, and what it measures. */
 #define BENCHES(X)                                                                                           \
@@ -29,6 +30,7 @@
     X(tokenizer, "tokens and offsets of a text, beside Hugging Face tokenizers")                             \
     X(concurrency, "texts a second through the encoder for many clients, with batches and without")          \
     X(pick, "picking a worker of a pool for a long prompt, by policy")                                       \
+    X(tools, "choosing from a tool database when the question's vector is there")                            \
     X(start, "from the start of the server to its first answer, and its memory, with an encoder")            \
     X(encoder, "whole passes of encoders, beside the machine's floor and ONNX Runtime")                      \
     X(gateway, "what the gateway adds to a request, beside a plain proxy")                                   \
