@@ -193,7 +193,7 @@ def test_a_log_of_what_clients_asked(site, tmp_path):
     ({**KNOWN, "model": "nobody"}, "refused", "nobody"),
     ({"question": "uncached, please", "answer": "a"}, "no_policy", "response_cache"),
     ({"question": "My card number is 4111 1111 1111 1111", "answer": "a"}, "pii_detected", "private data"),
-    ({"question": "q", "response": {"choices": []}}, "unsupported", "no `choices`"),
+    ({"question": "q", "response": {"choices": []}}, "incomplete", "not a whole answer"),
     ({"question": "q", "stream": False, "response": {"error": {"message": "m"}}}, "incomplete", "not a whole answer"),
     ({"question": "q", "stream": False, "answer": "x" * 1_500_000}, "too_large", "max_entry_bytes"),
     ({**KNOWN, "parameters": {"x": "x" * 1_500_000}}, "request_too_large", "max_request_bytes"),

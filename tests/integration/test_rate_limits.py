@@ -269,8 +269,8 @@ def test_redis_is_away(limited, redis, door, fail_open):
         assert json.loads(body)["error"]["code"] == "rate_limit_unavailable"
     redis.start()
     assert until(lambda: site.post(door, ALICE)[0] == 200)
-    text = request(site.metrics, "GET", "/metrics").body.decode()
-    assert 'semroute_limit_requests_total{rule="n",result="failed"}' in text
+    failed = 'semroute_limit_requests_total{rule="n",result="failed"}'
+    assert until(lambda: failed in request(site.metrics, "GET", "/metrics").body.decode())
 
 
 # ---- over a restart ----
