@@ -42,7 +42,7 @@ ROOMS = {
     "infer": {"classifier", "encoder", "engine"},
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"derived", "guard", "keyword", "neural", "request", "topic"},
-    "router": {"cache", "edit", "identity", "limit", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
+    "router": {"cache", "edit", "exchange", "identity", "limit", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
     "select": {"fit", "model", "state"},
     "serve": {"admin", "discover", "extproc", "gateway", "kv", "process", "warm"},
     "mock": {"engine"},

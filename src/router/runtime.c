@@ -10,44 +10,27 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
-#include "config/load.h"
 #include "limit/limiter.h"
-#include "observe/lines.h"
-#include "probe/probe.h"
 #include "router/abi.h"
+#include "router/loaded.h"
+#include "router/logs.h"
 #include "router/report/access_log.h"
 #include "router/report/workers.h"
 #include "select/state/keep.h"
-#include "signal/neural/neural.h"
 
 #include <stdio.h>
 
 /* Most jobs that wait for a worker thread; above it signals report SR_EBUSY and requests degrade. */
 #define WORKER_QUEUE_MAX 4096
 #define TOLD             1024 /* clients that were told to come back later; others share */
-#define LOG_CLOSE_MS     2000 /* a pipe without a reader delays the end that long */
-
-enum { LOG_ACCESS, LOG_AUDIT, LOGS };
-
-struct log {
-    struct sr_lines *lines;
-    char *target; /* where lines are written; only open, reload and close use it */
-};
-
-/* A loaded configuration. */
-struct loaded {
-    struct sr_router *router;
-    struct sr_encoder *encoder; /* NULL: not asked for yet, or there is none */
-    struct sr_infer *infer;     /* the store's */
-};
 
 struct sr_runtime {
     char *path; /* NULL: the built-in configuration */
     struct sr_runtime_options options;
-    pthread_mutex_t lock;   /* protects now, logs and workers */
+    pthread_mutex_t lock;   /* protects now and workers */
     pthread_mutex_t scrape; /* one rendering of the metrics at a time; taken before `lock` */
-    struct loaded now;
-    struct log logs[LOGS];
+    struct sr_loaded now;
+    struct sr_logs logs;
     struct sr_workers *workers;
     bool workers_chosen;
     struct sr_metrics *metrics;
@@ -70,95 +53,16 @@ static void say(char *error, size_t size, const char *text)
         snprintf(error, size, "%s", text);
 }
 
-/* The first error of `problems`, and how many more there are. */
-static void say_problems(const char *path, const struct sr_problems *problems, int rc, char *error,
-                         size_t size)
-{
-    for (size_t i = 0; i < problems->count; i++) {
-        if (problems->items[i].severity != SR_PROBLEM_ERROR)
-            continue;
-        struct sr_buf line;
-        sr_buf_init(&line, 4096);
-        if (sr_problem_format(&line, path, &problems->items[i]) == SR_OK) {
-            if (problems->errors > 1 && sr_buf_printf(&line, " (and %zu more)", problems->errors - 1))
-                sr_buf_clear(&line);
-            say(error, size, line.len ? line.data : problems->items[i].message);
-        } else {
-            say(error, size, problems->items[i].message);
-        }
-        sr_buf_dispose(&line);
-        return;
-    }
-    say(error, size, sr_strerror(rc));
-}
-
-static int load_config(const sr_runtime *runtime, const struct sr_config **out, char *error, size_t size)
-{
-    struct sr_problems problems = {0};
-    struct sr_load_options options = {
-        .lenient = runtime->options.lenient, .files = true, .probe = sr_probe_models};
-    const char *path = runtime->path ? runtime->path : "(built-in)";
-    int rc = runtime->path ? sr_config_load_file(out, path, options, &problems)
-                           : sr_config_load_text(out, sr_config_builtin_text(), path, options, &problems);
-    if (rc) {
-        say_problems(path, &problems, rc, error, size);
-    } else {
-        for (size_t i = 0; i < problems.count; i++)
-            sr_log(SR_LOG_WARN, "config_warning", "%s:%u:%u: %s", path, problems.items[i].line,
-                   problems.items[i].column, problems.items[i].message);
-    }
-    sr_problems_dispose(&problems);
-    return rc;
-}
-
-static void unload(struct loaded *loaded)
-{
-    sr_router_unref(loaded->router);
-    sr_encoder_unref(loaded->encoder);
-    *loaded = (struct loaded){0};
-}
-
-static bool names_encoder(const struct sr_config *config)
-{
-    const char *named = config->global.inference.encoder;
-    return named && *named;
-}
-
-/* Opens the configured encoder, the same as the signals'. If none is configured, the default one is used
- * if it exists; its absence is no error. */
-static int load_encoder(const sr_runtime *runtime, const struct sr_config *config, struct loaded *out,
-                        struct sr_err *err)
-{
-    int rc = sr_signal_encoder(config, runtime->models, &out->encoder, err);
-    if (rc == SR_ENOENT && !names_encoder(config))
-        return SR_OK;
-    return rc ? rc : sr_signal_infer(config, runtime->models, &out->infer, err);
-}
-
-/* An encoder that the configuration names is opened now, so that its mistakes are found; the default one
- * when it is asked for. */
-static int prepare_encoder(const sr_runtime *runtime, const struct sr_config *config, struct loaded *out,
-                           struct sr_err *err)
-{
-    char folder[SR_LOCATE_MAX];
-    struct sr_err missing = {0};
-    if (names_encoder(config))
-        return load_encoder(runtime, config, out, err);
-    if (sr_locate_model(folder, NULL, &missing) == SR_ENOENT)
-        sr_log(SR_LOG_INFO, "neural_tier_off", "%s; the linear tier answers", missing.message);
-    return SR_OK;
-}
-
 /* What the API has opened stays open when the configuration is loaded again. That a model is missing now is
  * no mistake of the configuration: the API's next call says so. */
-static void keep_opened(sr_runtime *runtime, struct loaded *out)
+static void keep_opened(sr_runtime *runtime, struct sr_loaded *out)
 {
     struct sr_err err = {0};
     pthread_mutex_lock(&runtime->lock);
     bool encoder = runtime->now.encoder && !out->encoder;
     struct sr_router *router = runtime->now.router ? sr_router_ref(runtime->now.router) : NULL;
     pthread_mutex_unlock(&runtime->lock);
-    if (encoder && load_encoder(runtime, out->router->config, out, &err)) {
+    if (encoder && sr_loaded_encoder(out, out->router->config, runtime->models, &err)) {
         sr_encoder_unref(out->encoder);
         out->encoder = NULL;
     }
@@ -167,86 +71,16 @@ static void keep_opened(sr_runtime *runtime, struct loaded *out)
     sr_router_unref(router);
 }
 
-static int load(sr_runtime *runtime, struct loaded *out, char *error, size_t size)
+static int load(sr_runtime *runtime, struct sr_loaded *out, char *error, size_t size)
 {
-    const struct sr_config *config;
-    *out = (struct loaded){0};
-    int rc = load_config(runtime, &config, error, size);
+    struct sr_loading in = {runtime->path, &runtime->options, runtime->models, runtime->pool, runtime->arms};
+    sr_model_store_begin(runtime->models);
+    int rc = sr_load(&in, out, error, size);
     if (rc)
         return rc;
-    struct sr_err err = {0};
-    sr_model_store_begin(runtime->models);
-    rc = sr_router_new(&out->router, config, runtime->models, runtime->pool, &err);
-    if (!rc)
-        out->router->arms = runtime->arms;
-    if (!rc && runtime->options.encoder)
-        rc = prepare_encoder(runtime, config, out, &err);
-    if (rc && err.line && error && size)
-        snprintf(error, size, "%s:%u:%u: error: %s", runtime->path ? runtime->path : "(built-in)", err.line,
-                 err.column, err.message);
-    else if (rc)
-        say(error, size, err.message[0] ? err.message : sr_strerror(rc));
-    if (rc) {
-        unload(out);
-        return rc;
-    }
     keep_opened(runtime, out);
     sr_model_store_sweep(runtime->models);
     return SR_OK;
-}
-
-static enum sr_log_level log_level(const char *name)
-{
-    static const char *const names[] = {"debug", "info", "warn", "error"};
-    for (int i = 0; i < 4; i++)
-        if (sr_bytes_eq(sr_bytes_str(name), sr_bytes_str(names[i])))
-            return (enum sr_log_level)i;
-    return SR_LOG_INFO;
-}
-
-/* Opens the configuration's sink for a log. */
-static int apply_log(sr_runtime *runtime, struct log *log, const char *wanted, struct sr_err *err)
-{
-    const char *target = runtime->options.log_line ? "off" : wanted;
-    if (log->lines && sr_bytes_eq(sr_bytes_str(target), sr_bytes_str(log->target))) {
-        sr_lines_reopen(log->lines);
-        return SR_OK;
-    }
-    char *name = sr_mem_dup(target, strlen(target));
-    if (!name)
-        return sr_err_set(err, SR_ENOMEM, "out of memory");
-    struct sr_lines *fresh = NULL;
-    const char *what = log == &runtime->logs[LOG_ACCESS] ? "access" : "audit";
-    int rc = sr_lines_open(&fresh, what, target, SR_LINES_QUEUE_BYTES, err);
-    if (rc) {
-        sr_mem_free(name);
-        return rc;
-    }
-    sr_lines_count_in(fresh, runtime->metrics);
-    pthread_mutex_lock(&runtime->lock);
-    struct sr_lines *old = log->lines;
-    log->lines = fresh;
-    pthread_mutex_unlock(&runtime->lock);
-    sr_lines_close(old, LOG_CLOSE_MS);
-    sr_mem_free(log->target);
-    log->target = name;
-    return SR_OK;
-}
-
-/* The audit log's target; none when the configuration has nothing that can find or act. */
-static const char *audit_target(const struct sr_config *config)
-{
-    bool acts = config->global.n_policies > 0 || config->n_jailbreaks || config->n_piis;
-    for (size_t i = 0; i < config->n_decisions; i++)
-        acts |= config->decisions[i].plugins.guard.set || config->decisions[i].plugins.response_jailbreak.set;
-    return acts ? config->global.guards.audit_log : "off";
-}
-
-static int apply_logs(sr_runtime *runtime, const struct sr_config *config, struct sr_err *err)
-{
-    sr_log_set_level(log_level(config->global.log_level));
-    int rc = apply_log(runtime, &runtime->logs[LOG_ACCESS], config->global.access_log, err);
-    return rc ? rc : apply_log(runtime, &runtime->logs[LOG_AUDIT], audit_target(config), err);
 }
 
 /* The file of what algorithms learn. One that cannot be read stays as it is, and nothing is kept: learning
@@ -287,6 +121,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     }
     pthread_mutex_init(&runtime->lock, NULL);
     pthread_mutex_init(&runtime->scrape, NULL);
+    sr_logs_init(&runtime->logs, &runtime->options);
     struct sr_err err = {0};
     if (options && !sr_abi_take(&runtime->options, sizeof runtime->options,
                                 SR_ABI_UP_TO(struct sr_runtime_options, log_ctx), options)) {
@@ -300,9 +135,10 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
         sr_arms_new(&runtime->arms) || sr_tokens_new(&runtime->tokens))
         goto no_memory;
+    runtime->logs.metrics = runtime->metrics;
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
-    if (apply_logs(runtime, runtime->now.router->config, &err)) {
+    if (sr_logs_apply(&runtime->logs, runtime->now.router->config, &err)) {
         say(error, error_size, err.message);
         goto failed;
     }
@@ -322,16 +158,16 @@ failed:
 
 bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
 {
-    struct loaded fresh, old;
+    struct sr_loaded fresh, old;
     struct sr_bytes result = SR_LIT("error");
     if (load(runtime, &fresh, error, error_size)) {
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
         return false;
     }
     struct sr_err err = {0};
-    if (apply_logs(runtime, fresh.router->config, &err)) {
+    if (sr_logs_apply(&runtime->logs, fresh.router->config, &err)) {
         say(error, error_size, err.message);
-        unload(&fresh);
+        sr_unload(&fresh);
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
         return false;
     }
@@ -344,7 +180,7 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     sr_cache_set(runtime->cache, &limits);
     result = SR_LIT("success");
     sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
-    unload(&old);
+    sr_unload(&old);
     return true;
 }
 
@@ -353,11 +189,8 @@ void sr_runtime_close(sr_runtime *runtime)
     if (!runtime)
         return;
     sr_workers_free(runtime->workers);
-    for (int i = 0; i < LOGS; i++) {
-        sr_lines_close(runtime->logs[i].lines, LOG_CLOSE_MS);
-        sr_mem_free(runtime->logs[i].target);
-    }
-    unload(&runtime->now);
+    sr_logs_dispose(&runtime->logs);
+    sr_unload(&runtime->now);
     sr_arms_keeper_close(runtime->keeper);
     sr_arms_free(runtime->arms);
     sr_cache_free(runtime->cache);
@@ -458,7 +291,7 @@ struct sr_router *sr_runtime_router(sr_runtime *runtime)
 
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer)
 {
-    struct loaded fresh = {0};
+    struct sr_loaded fresh = {0};
     struct sr_err err = {0};
     *infer = NULL;
     if (!runtime->options.encoder)
@@ -468,7 +301,7 @@ struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **inf
     struct sr_encoder *encoder = runtime->now.encoder ? sr_encoder_ref(runtime->now.encoder) : NULL;
     *infer = runtime->now.infer;
     pthread_mutex_unlock(&runtime->lock);
-    if (!encoder && load_encoder(runtime, router->config, &fresh, &err))
+    if (!encoder && sr_loaded_encoder(&fresh, router->config, runtime->models, &err))
         sr_log(SR_LOG_WARN, "encoder_failed", "%s", err.message);
     if (fresh.encoder && fresh.infer) {
         encoder = sr_encoder_ref(fresh.encoder);
@@ -548,40 +381,19 @@ struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
     return workers;
 }
 
-static bool wants(sr_runtime *runtime, int log)
-{
-    if (runtime->options.log_line)
-        return true;
-    pthread_mutex_lock(&runtime->lock);
-    bool open = runtime->logs[log].lines != NULL;
-    pthread_mutex_unlock(&runtime->lock);
-    return open;
-}
-
-static void write_line(sr_runtime *runtime, int log, struct sr_bytes line)
-{
-    if (runtime->options.log_line) {
-        runtime->options.log_line(runtime->options.log_ctx, line.p, line.n);
-        return;
-    }
-    pthread_mutex_lock(&runtime->lock); /* a reload may close it */
-    sr_lines_write(runtime->logs[log].lines, line);
-    pthread_mutex_unlock(&runtime->lock);
-}
-
 bool sr_runtime_wants_log(sr_runtime *runtime)
 {
-    return wants(runtime, LOG_ACCESS);
+    return sr_logs_want(&runtime->logs, SR_LOG_ACCESS);
 }
 
 bool sr_runtime_wants_audit(sr_runtime *runtime)
 {
-    return wants(runtime, LOG_AUDIT);
+    return sr_logs_want(&runtime->logs, SR_LOG_AUDIT);
 }
 
 void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line)
 {
-    write_line(runtime, LOG_ACCESS, line);
+    sr_logs_write(&runtime->logs, SR_LOG_ACCESS, line);
 }
 
 void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_bytes peer, int status,
@@ -598,7 +410,7 @@ void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_by
 
 void sr_runtime_audit_line(sr_runtime *runtime, struct sr_bytes line)
 {
-    write_line(runtime, LOG_AUDIT, line);
+    sr_logs_write(&runtime->logs, SR_LOG_AUDIT, line);
 }
 
 void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE])

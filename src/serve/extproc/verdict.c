@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "router/exchange_pool.h"
+#include "router/exchange/pool.h"
 #include "serve/extproc/private.h"
 #include "serve/forward.h"
 

@@ -5,7 +5,7 @@
  * one write. No byte waits longer.
  */
 #include "base/log.h"
-#include "router/exchange_answer.h"
+#include "router/exchange/answer.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 

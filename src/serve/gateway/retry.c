@@ -7,8 +7,8 @@
  */
 #include "base/clock.h"
 #include "base/hash.h"
-#include "router/exchange_pool.h"
-#include "router/exchange_verdict.h"
+#include "router/exchange/place.h"
+#include "router/exchange/pool.h"
 #include "serve/gateway/call.h"
 
 #include <time.h>

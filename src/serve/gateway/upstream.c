@@ -1,7 +1,7 @@
 /* From the verdict to the upstream's events: the ticket's target, the request, its body, retries. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "router/exchange_pool.h"
+#include "router/exchange/pool.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 

@@ -1,6 +1,6 @@
 /* Waits in the queue of a pool until a worker has room, and no longer than the pool says. */
 #include "base/clock.h"
-#include "router/exchange_pool.h"
+#include "router/exchange/pool.h"
 #include "serve/gateway/call.h"
 
 /* Any thread. */

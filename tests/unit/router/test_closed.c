@@ -2,7 +2,7 @@
  * Guards whose signal fails or does not end before the deadline: what they do, what the client gets, and
  * that they keep no stricter guard from what it finds.
  */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "tests/unit/exchange_util.h"
 #include "tests/unit/hand_loop.h"

@@ -1,5 +1,5 @@
 /* The audit log names every finding, acted on or not, where it is and what came of it, and never the text. */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "router/report/audit.h"
 #include "tests/unit/doc_path.h"

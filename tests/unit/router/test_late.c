@@ -3,7 +3,7 @@
  * for counts, and no work outlives the request. The queue is too short for prefetching (a quarter of
  * it), so that a signal is late on every machine.
  */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "tests/unit/exchange_util.h"
 #include "tests/unit/hand_loop.h"

@@ -2,7 +2,7 @@
  * Answers that are read: whole and streamed, with each action, in chunks of any size, and what is
  * reported of them.
  */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "tests/unit/exchange_util.h"
 

@@ -2,7 +2,7 @@
  * Answers that the neural classifier reads late: what is held meanwhile, what is reported afterwards, and
  * exchanges that end, or whose deadline passes, before.
  */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "tests/unit/exchange_util.h"
 #include "tests/unit/hand_loop.h"

@@ -4,7 +4,7 @@
  * before it is read; who does not wait hears of it later; what can never be read is 413, or passes where the
  * operator left the guard open.
  */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "tests/unit/exchange_util.h"
 #include "tests/unit/hand_loop.h"

@@ -2,7 +2,7 @@
  * Decisions on trial: in shadow they are recorded and change nothing, whatever they would do and whatever
  * others do; with a share they count for the same requests every time.
  */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "router/route/trial.h"
 #include "tests/unit/exchange_util.h"

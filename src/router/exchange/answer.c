@@ -2,12 +2,12 @@
  * The answer's side of an exchange: passes the head and the bytes of an answer to its stages and acts on
  * their results: it records times and findings and replaces a blocked answer.
  */
-#include "router/exchange_answer.h"
+#include "router/exchange/answer.h"
 
 #include "base/clock.h"
 #include "router/cache/replay.h"
-#include "router/exchange_record.h"
-#include "router/exchange_verdict.h"
+#include "router/exchange/record.h"
+#include "router/exchange/reply.h"
 #include "router/reply/headers.h"
 
 #define VERDICT_MAX 4096u

@@ -2,12 +2,12 @@
  * The size of an exchange's request and the order of its model's pools: measured before the verdict, learned
  * from after the answer.
  *
- * Below exchange_verdict.c, which opens tickets; exchange_pool.c moves between pools.
+ * Below place.c, which opens tickets; pool.c moves between pools.
  */
 #ifndef SR_ROUTER_EXCHANGE_TIERS_H
 #define SR_ROUTER_EXCHANGE_TIERS_H
 
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 /* Orders the pools of the record's model for the request, whose body is complete; begins at the first. */
 void sr_exchange_rank_pools(sr_exchange *x);

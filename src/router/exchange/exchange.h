@@ -1,14 +1,13 @@
 /*
- * The internals of an exchange: the states of its stages, and the functions that the files which sequence
- * them share.
+ * The internals of an exchange: the states of its stages, and where it is on its way.
  *
- * Only exchange*.c includes it. Calls go one way: exchange.c (the body) calls exchange_answer.c (the
- * answer), both call exchange_verdict.c, and all three call exchange_record.c. All four call stages; a
- * stage calls back only through a function that it was given. docs/internals/request.md describes the
- * states.
+ * Only the files of this folder include it. Calls go one way: exchange.c (begin, body, end) and answer.c
+ * begin; phases.c takes a whole request from phase to phase; phases make a reply (reply.c) or a verdict to
+ * forward (send.c); all of them write facts through record.c. Phases call stages; a stage calls back only
+ * through a function that it was given. docs/internals/request.md describes the states.
  */
-#ifndef SR_ROUTER_EXCHANGE_H
-#define SR_ROUTER_EXCHANGE_H
+#ifndef SR_ROUTER_EXCHANGE_EXCHANGE_H
+#define SR_ROUTER_EXCHANGE_EXCHANGE_H
 
 #include "pool/ticket.h"
 #include "router/cache/recall.h"
@@ -26,16 +25,17 @@
 
 enum sr_exchange_state {
     SR_EXCHANGE_READING,   /* the body arrives; no verdict yet */
-    SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress, or a refusal is held back */
+    SR_EXCHANGE_WAITING,   /* the body is complete; a phase waits */
     SR_EXCHANGE_STREAMING, /* the body passes through; the rest of it is only checked */
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
 };
 
-/* What follows when the limits let a request pass. */
-enum sr_exchange_then {
-    SR_THEN_EDIT,    /* edit the body and forward it, after the cache was asked */
-    SR_THEN_FORWARD, /* forward it as it is */
-    SR_THEN_CACHED,  /* reply with the answer that the cache had before any signal */
+struct sr_phase;
+
+/* A body as it will be sent. */
+struct sr_sending {
+    const struct sr_bytes *slices; /* [n] */
+    size_t n, size;
 };
 
 /* A claim on a pool, and the targets that its candidates are. `ticket.group` NULL: none. */
@@ -62,11 +62,19 @@ struct sr_exchange {
     struct sr_exchange_env env; /* `post` NULL: no env */
     struct sr_arena arena;
     enum sr_exchange_state state;
-    uint64_t waiting_since; /* when signals were started on other threads */
+    uint64_t waiting_since; /* when it was left last */
     struct sr_record record;
     char request_id[SR_REQUEST_ID_SIZE]; /* generated when the client sent none */
 
     size_t held; /* bytes of its body that count in the runtime */
+
+    /* the way through the phases (phases.c), from the last byte of the body on */
+    const struct sr_phase *const *phase; /* where it is, in their order */
+    void (*resumed)(void *ctx);          /* what a phase waits for is there; `ctx` is the exchange */
+    bool hurries;                        /* a phase was given up: the rest does not wait */
+    bool named;                          /* it keeps the model that it names */
+    int routed;                          /* while it waits for the routing: its result */
+    uint64_t refuse_at;                  /* it has no room, and is told so then; 0: it is not held back */
 
     /* stages of the request */
     struct sr_head head;
@@ -77,16 +85,12 @@ struct sr_exchange {
     struct sr_routing routing;
     struct sr_recall recall;
     struct sr_limiting limiting;
-    enum sr_exchange_then then; /* while the limits are asked: what follows */
-    bool named;                 /* a pending lookup continues with a request that named its model */
-    uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
     struct sr_tool_choice tools;           /* which tools the model gets */
     struct sr_pick pick;                   /* what takes time for the policy that picks the worker */
     struct sr_pool_ask *ask;               /* all that it needs of this request; NULL: not made yet */
     const struct sr_router_pool *ask_pool; /* whose policy that is */
-    const struct sr_bytes *sending;        /* [n_sending]: what is forwarded once it is there */
-    size_t n_sending, sending_size;
+    struct sr_sending sending;
     struct sr_pool_tally *counted; /* in which the request is in progress; NULL: none */
 
     /* for the door */

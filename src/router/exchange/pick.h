@@ -2,12 +2,12 @@
  * What an exchange brings for the policy that picks its worker: estimates and hashes at once, its vector and
  * its tokens when they were waited for or are known anyway.
  *
- * Called by exchange_verdict.c. Chooses nothing.
+ * Called by place.c. Chooses nothing.
  */
 #ifndef SR_ROUTER_EXCHANGE_PICK_H
 #define SR_ROUTER_EXCHANGE_PICK_H
 
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 /* The session that a header of the request names; empty: none does. */
 struct sr_bytes sr_exchange_session(const struct sr_exchange *x, const struct sr_config_pool *entry);

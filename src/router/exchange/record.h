@@ -2,7 +2,7 @@
 #ifndef SR_ROUTER_EXCHANGE_RECORD_H
 #define SR_ROUTER_EXCHANGE_RECORD_H
 
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 /* Each writes what its stage has found so far. */
 void sr_exchange_note_head(sr_exchange *x);

@@ -1,23 +1,26 @@
 /*
- * Begins and ends an exchange and sequences the stages of its request body: the return value of each stage
- * decides which is next.
+ * Begins and ends an exchange and reads the body of its request, as it arrives.
  *
- * The states: READING, then STREAMING (a known model, passed on as it arrives) or WAITING (signals in
- * progress), then SETTLED. Measures the time that a request spends in the router.
+ * The states: READING, then STREAMING (a known model, passed on as it arrives) or WAITING (a phase waits),
+ * then SETTLED. Measures the time that a request spends in the router.
  */
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "router/abi.h"
 #include "router/cache/vector.h"
-#include "router/exchange_answer.h"
-#include "router/exchange_limit.h"
-#include "router/exchange_pool.h"
-#include "router/exchange_record.h"
-#include "router/exchange_tiers.h"
-#include "router/exchange_verdict.h"
+#include "router/exchange/answer.h"
+#include "router/exchange/cache.h"
+#include "router/exchange/limit.h"
+#include "router/exchange/permit.h"
+#include "router/exchange/phases.h"
+#include "router/exchange/place.h"
+#include "router/exchange/pool.h"
+#include "router/exchange/record.h"
+#include "router/exchange/reply.h"
+#include "router/exchange/route.h"
+#include "router/exchange/tiers.h"
 #include "router/report/explain.h"
 #include "router/report/explain_picture.h"
 #include "router/request/admit.h"
@@ -26,8 +29,6 @@
 #define ARENA_BASE_MAX ((size_t)64 << 20)
 #define REPLY_MAX      ((size_t)16 << 20)
 #define EXPLAIN_MAX    ((size_t)4 << 20)
-/* A client that comes back before the time that it was told hears that there is no room after so long. */
-#define REFUSAL_PAUSE_NS SR_NS_PER_S
 
 /* ---- beginning ---- */
 
@@ -103,35 +104,14 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
     sr_exchange_report_verdict(x);
 }
 
-/* Runs on the owner's thread: what the policy that picks the worker waits for is there. */
-static void on_picked(void *ctx)
+/* Runs on the owner's thread: what a phase waited for is there. */
+static void on_resumed(void *ctx)
 {
     sr_exchange *x = ctx;
-    uint64_t start = sr_clock_ns();
-    sr_exchange_send(x);
+    uint64_t start = sr_exchange_waits_for_own_work(x) ? x->waiting_since : sr_clock_ns();
+    sr_exchange_resume(x);
     book_time(x, start, false);
-    x->env.ready(x->env.ctx, x);
-}
-
-/* Runs on the owner's thread: the vectors by which tools are chosen are there. */
-static void on_tools(void *ctx)
-{
-    sr_exchange *x = ctx;
-    uint64_t start = sr_clock_ns();
-    sr_exchange_tools_chosen(x);
-    book_time(x, start, false);
-    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked, or a vector is awaited */
-        x->env.ready(x->env.ctx, x);
-}
-
-/* Runs on the owner's thread: the store of the limits has answered. */
-static void on_limited(void *ctx)
-{
-    sr_exchange *x = ctx;
-    uint64_t start = sr_clock_ns();
-    sr_exchange_limited(x);
-    book_time(x, start, false);
-    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked, or a vector is awaited */
+    if (x->state != SR_EXCHANGE_WAITING) /* else a later phase waits */
         x->env.ready(x->env.ctx, x);
 }
 
@@ -163,12 +143,8 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     sr_routing_init(&x->routing);
     sr_recall_init(&x->recall);
     x->pools.model = -1;
-    x->pick.done = on_picked;
-    x->pick.ctx = x;
-    x->tools.done = on_tools;
-    x->tools.ctx = x;
-    x->limiting.done = on_limited;
-    x->limiting.ctx = x;
+    x->resumed = x->pick.done = x->tools.done = x->limiting.done = on_resumed;
+    x->pick.ctx = x->tools.ctx = x->limiting.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(&x->answer);
@@ -204,123 +180,19 @@ static struct sr_bytes tenant_of(const sr_exchange *x)
     return sr_guard_reads_units(x->router->config) ? x->identity.tenant : SR_LIT("");
 }
 
-/* Runs on the owner's thread: the routing ended while the exchange was waiting. */
-static void on_routed(void *ctx, int rc)
-{
-    sr_exchange *x = ctx;
-    sr_exchange_decided(x, rc);
-    book_time(x, x->waiting_since, false);
-    if (x->state !=
-        SR_EXCHANGE_WAITING) /* else tools are chosen, the cache is asked, or a vector is awaited */
-        x->env.ready(x->env.ctx, x);
-}
-
-/* Runs on the owner's thread: a lookup in the cache ended while the exchange was waiting. */
-static void on_recalled(void *ctx)
-{
-    sr_exchange *x = ctx;
-    uint64_t start = sr_clock_ns();
-    sr_exchange_recalled(x);
-    book_time(x, start, false);
-    if (x->state != SR_EXCHANGE_WAITING) /* else a vector is awaited */
-        x->env.ready(x->env.ctx, x);
-}
-
-/* Makes the request known to the cache; true when its answer is there already. */
-static bool begin_recall(sr_exchange *x)
-{
-    struct sr_recall_env env = {
-        .runtime = x->runtime,
-        .router = x->router,
-        .exchange = &x->env,
-        .mailbox = &x->mailbox,
-        .arena = &x->arena,
-        .identity = &x->identity,
-        .doc = &x->body.doc,
-        .target = x->head.path.target,
-        .client = sr_identity_client(&x->identity, x->head.peer),
-        .done = on_recalled,
-        .ctx = x,
-    };
-    /* Without memory it is not looked up. */
-    return sr_recall_begin(&x->recall, &env) == SR_OK && sr_exchange_reply_early(x);
-}
-
-/* Does a policy of the cache count for requests that name their model? */
-static bool caches_named(const sr_exchange *x)
-{
-    return x->router->caches && x->router->config->global.cache.use.set && !x->head.skip;
-}
-
-/* True when the refusal of a client that did not wait is held back: asking at once gains nothing. */
-static bool holds_back(sr_exchange *x, uint64_t client)
-{
-    uint64_t now = sr_clock_ns(), until = sr_runtime_told(x->runtime, client);
-    if (!x->env.post || until <= now)
-        return false;
-    x->refuse_at = until < now + REFUSAL_PAUSE_NS ? until : now + REFUSAL_PAUSE_NS;
-    sr_prefetch_dispose(&x->prefetch);
-    return true;
-}
-
-/* A number that a client cannot choose. */
-static uint64_t draw_of(const sr_exchange *x)
-{
-    char number[SR_REQUEST_ID_SIZE];
-    sr_runtime_request_id(x->runtime, number);
-    return sr_hash64(sr_bytes_str(number), 0);
-}
-
-static void start_routing(sr_exchange *x)
-{
-    struct sr_routing_inputs in = {
-        .runtime = x->runtime,
-        .router = x->router,
-        .env = &x->env,
-        .mailbox = &x->mailbox,
-        .doc = &x->body.doc,
-        .automatic = x->body.automatic,
-        .model = x->body.model,
-        .share_key = x->identity.user.n ? x->identity.user : x->head.request_id,
-        .tenant = x->identity.tenant,
-        .rules = x->identity.rules,
-        .instructs = x->identity.instructs,
-        .identity = &x->identity,
-        .draw = draw_of(x),
-        .client = sr_identity_client(&x->identity, x->head.peer),
-        .arena = &x->arena,
-        .done = on_routed,
-        .ctx = x,
-    };
-    int rc = sr_routing_start(&x->routing, &in, sr_prefetch_take(&x->prefetch));
-    bool held = rc == SR_EBUSY && holds_back(x, in.client);
-    if (rc != SR_AGAIN && !held) {
-        sr_exchange_decided(x, rc);
-        return;
-    }
-    x->state = SR_EXCHANGE_WAITING;
-    if (!held)
-        sr_recall_prefetch(&x->recall);
-}
-
 /* The body is complete. */
 static void on_complete(sr_exchange *x)
 {
     struct sr_refusal refusal;
     if (sr_body_is_named(&x->body) && !is_guarded(x)) {
-        if (caches_named(x) && begin_recall(x))
-            return;
-        if (needs_alias(x) || x->recall.env.runtime)
-            sr_exchange_forward_named(x);
-        else
-            sr_exchange_forward(x);
+        bool touched = needs_alias(x) || sr_exchange_caches_named(x);
+        x->record.outcome = SR_OUTCOME_PASSED;
+        x->named = true;
+        sr_exchange_begin_phases(x, touched ? SR_PHASES_NAMED : SR_PHASES_PASS);
     } else if (!sr_body_check(&x->body, &refusal)) {
         sr_exchange_refuse(x, &refusal);
-    } else if (x->head.skip) {
-        sr_routing_skip(&x->routing, x->router->config);
-        sr_exchange_decided(x, SR_OK);
-    } else if (!x->router->caches || !begin_recall(x)) {
-        start_routing(x);
+    } else {
+        sr_exchange_begin_phases(x, SR_PHASES_ROUTE);
     }
 }
 
@@ -330,7 +202,8 @@ static void begin_streaming(sr_exchange *x)
 {
     sr_body_pass(&x->body);
     x->verdict.streaming = true;
-    sr_exchange_forward(x);
+    x->record.outcome = SR_OUTCOME_PASSED;
+    sr_exchange_begin_phases(x, SR_PHASES_PASS);
     if (x->verdict.action == SR_ACTION_FORWARD)
         x->state = SR_EXCHANGE_STREAMING;
 }
@@ -373,7 +246,7 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         sr_exchange_refuse(x, &refusal);
     else if (step == SR_BODY_COMPLETE)
         on_complete(x);
-    else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !caches_named(x) &&
+    else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !sr_exchange_caches_named(x) &&
              !sr_exchange_has_limits(x) && !sr_exchange_picks_by_body(x, body->model))
         begin_streaming(x);
     else if (!body->whole)
@@ -418,17 +291,8 @@ bool sr_exchange_body_whole(const sr_exchange *x)
 
 uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
-    if (x->state != SR_EXCHANGE_WAITING)
-        return x->answer.guard.check.deadline_ns;
-    if (x->pick.waits)
-        return x->pick.deadline_ns;
-    if (x->tools.waits)
-        return x->tools.deadline_ns;
-    if (x->limiting.state == SR_LIMITING_WAITS)
-        return x->limiting.deadline_ns;
-    if (x->recall.pending)
-        return x->recall.deadline_ns;
-    return x->refuse_at ? x->refuse_at : x->routing.deadline_ns;
+    return x->state == SR_EXCHANGE_WAITING ? sr_exchange_waits_until_ns(x)
+                                           : x->answer.guard.check.deadline_ns;
 }
 
 void sr_exchange_timeout(sr_exchange *x)
@@ -437,38 +301,9 @@ void sr_exchange_timeout(sr_exchange *x)
         sr_exchange_answer_timeout(x);
         return;
     }
-    if (x->refuse_at) {
-        sr_exchange_decided(x, SR_EBUSY);
-        book_time(x, sr_clock_ns(), false);
-        return;
-    }
-    if (x->pick.waits) {
-        sr_exchange_send(x);
-        book_time(x, x->waiting_since, false);
-        return;
-    }
-    if (x->tools.waits) {
-        sr_exchange_tools_chosen(x);
-        book_time(x, x->waiting_since, false);
-        return;
-    }
-    if (x->limiting.state == SR_LIMITING_WAITS) {
-        uint64_t start = sr_clock_ns();
-        sr_limiting_deadline(&x->limiting);
-        sr_exchange_limited(x);
-        book_time(x, start, false);
-        return;
-    }
-    sr_pick_go_on(&x->pick); /* it is late enough */
-    if (!x->recall.pending) {
-        sr_routing_deadline(&x->routing);
-        sr_exchange_decided(x, SR_OK);
-    }
-    if (x->state == SR_EXCHANGE_WAITING) { /* a lookup is not waited for any more */
-        sr_recall_deadline(&x->recall);
-        sr_exchange_recalled(x);
-    }
-    book_time(x, x->waiting_since, false);
+    uint64_t start = sr_exchange_waits_for_own_work(x) ? x->waiting_since : sr_clock_ns();
+    sr_exchange_give_up(x);
+    book_time(x, start, false);
 }
 
 /* Cancels what is in progress; late results are dropped. */
@@ -490,6 +325,23 @@ const struct sr_verdict *sr_exchange_verdict(const sr_exchange *x)
     return x->record.has_verdict ? &x->verdict : NULL;
 }
 
+/* The routing has chosen another candidate of its decision: makes the verdict to forward anew. */
+static void forward_next(sr_exchange *x)
+{
+    struct sr_ticket before = x->ticket;
+    x->ticket = (struct sr_ticket){.at = -1};
+    x->record.failovers++;
+    x->named = false;
+    if (sr_exchange_choose_next(x))
+        sr_exchange_begin_phases(x, SR_PHASES_AGAIN);
+    if (x->ticket.group) { /* the place in the retry budget goes over to it */
+        x->ticket.retries = before.retries;
+        before.retries = false;
+    }
+    sr_ticket_dispose(&before);
+    sr_exchange_note_placed(x);
+}
+
 const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
 {
     if (x->state != SR_EXCHANGE_SETTLED || x->record.action != SR_ACTION_FORWARD || x->verdict.streaming)
@@ -497,7 +349,7 @@ const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
     while (sr_routing_next(&x->routing) == SR_OK) {
         if (sr_exchange_may_use(x, x->routing.choice.model)) {
             sr_exchange_leave_pools(x);
-            sr_exchange_forward_next(x);
+            forward_next(x);
             return &x->verdict;
         }
     }

@@ -2,12 +2,12 @@
  * Moves a request that is forwarded between the pools of its model: to the next one whose workers can take
  * it, to the one where it waits.
  *
- * For the doors, above exchange_verdict.c. A request for a model with one pool stays where it is.
+ * For the doors, above place.c. A request for a model with one pool stays where it is.
  */
 #ifndef SR_ROUTER_EXCHANGE_POOL_H
 #define SR_ROUTER_EXCHANGE_POOL_H
 
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 /* Chooses a worker of another pool, in their order; the verdict's targets and ticket are then those of that
  * pool, and the request has ended where it was. The candidate, or -1: nothing has changed. `well`: only when

@@ -1,10 +1,10 @@
 /* The ask is made once for each model; tokens and vector are added when they are there. */
-#include "router/exchange_pick.h"
+#include "router/exchange/pick.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "dialect/registry.h"
-#include "router/exchange_tiers.h"
+#include "router/exchange/tiers.h"
 #include "router/pick/ask.h"
 
 /* Of a prompt, the share that must be known so that its tokens are not waited for. */

@@ -5,7 +5,7 @@
 #ifndef SR_ROUTER_EXCHANGE_ANSWER_H
 #define SR_ROUTER_EXCHANGE_ANSWER_H
 
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 /* The deadline of the answer guard has passed. */
 void sr_exchange_answer_timeout(sr_exchange *x);

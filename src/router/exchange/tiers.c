@@ -1,5 +1,5 @@
 /* From the shape of a request to its workload, its estimated size, and the order of pools. */
-#include "router/exchange_tiers.h"
+#include "router/exchange/tiers.h"
 
 #include "router/pick/shape.h"
 

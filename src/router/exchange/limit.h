@@ -3,14 +3,13 @@
 #ifndef SR_ROUTER_EXCHANGE_LIMIT_H
 #define SR_ROUTER_EXCHANGE_LIMIT_H
 
-#include "router/exchange.h"
+#include "router/exchange/phase.h"
 
-/* Asks the limits for the record's model, once for each exchange. SR_LIMITING_WAITS: `x->limiting.done` will
- * be called; the exchange is WAITING. */
-enum sr_limiting_state sr_exchange_limit(sr_exchange *x);
-
-/* Fills the 429 of a request that the limits refuse, and what its headers say. */
-void sr_exchange_limit_refusal(sr_exchange *x, struct sr_refusal *refusal);
+/* The phase: asks the limits for the record's model, once for each exchange, and refuses with 429. For
+ * another phase that must pass them too. */
+enum sr_phase_step sr_exchange_limit_step(sr_exchange *x);
+uint64_t sr_exchange_limit_deadline_ns(const sr_exchange *x);
+void sr_exchange_limit_give_up(sr_exchange *x);
 
 /* Tells the limits what the request has cost; after sr_exchange_note_answer. */
 void sr_exchange_limit_settle(sr_exchange *x);

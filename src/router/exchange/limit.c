@@ -1,7 +1,8 @@
 /* From the exchange to the stage limit/limiting, and back into the record. */
-#include "router/exchange_limit.h"
+#include "router/exchange/limit.h"
 
 #include "base/clock.h"
+#include "router/exchange/reply.h"
 #include "router/limit/period.h"
 
 #include <inttypes.h>
@@ -42,7 +43,8 @@ static void count(sr_exchange *x)
     }
 }
 
-enum sr_limiting_state sr_exchange_limit(sr_exchange *x)
+/* Asks the limits for the record's model, once for each exchange. */
+static enum sr_limiting_state ask(sr_exchange *x)
 {
     struct sr_limiting *l = &x->limiting;
     if (!sr_exchange_has_limits(x) || x->recall.purpose != SR_PURPOSE_SERVE)
@@ -65,9 +67,7 @@ enum sr_limiting_state sr_exchange_limit(sr_exchange *x)
                                &x->arena);
     if (rc == SR_ENOMEM)
         return l->state = SR_LIMITING_AWAY;
-    if (rc == SR_AGAIN)
-        x->state = SR_EXCHANGE_WAITING;
-    return rc == SR_AGAIN ? SR_LIMITING_WAITS : sr_exchange_limit(x);
+    return rc == SR_AGAIN ? SR_LIMITING_WAITS : ask(x);
 }
 
 /* "100 tokens a minute", or "a cost of 5.00 a day" */
@@ -105,7 +105,8 @@ static void note(sr_exchange *x, unsigned retry_s, uint64_t reset_s)
                                  .no_retry = retry_s == 0 || retry_s > SHOULD_RETRY_S};
 }
 
-void sr_exchange_limit_refusal(sr_exchange *x, struct sr_refusal *refusal)
+/* Fills the 429, and what its headers say. */
+static void make_refusal(sr_exchange *x, struct sr_refusal *refusal)
 {
     const struct sr_limiting *l = &x->limiting;
     char what[64], when[32];
@@ -137,6 +138,43 @@ void sr_exchange_limit_refusal(sr_exchange *x, struct sr_refusal *refusal)
     refusal->reason = "rate_limited";
     refusal->path = "rate_limited";
 }
+
+/* ---- the phase ---- */
+
+enum sr_phase_step sr_exchange_limit_step(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    switch (ask(x)) {
+    case SR_LIMITING_OPEN:
+    case SR_LIMITING_PASSED:
+        return SR_PHASE_NEXT;
+    case SR_LIMITING_WAITS:
+        return SR_PHASE_WAITS;
+    case SR_LIMITING_REFUSED:
+    case SR_LIMITING_AWAY:
+        break;
+    }
+    make_refusal(x, &refusal);
+    sr_exchange_refuse(x, &refusal);
+    return SR_PHASE_SETTLED;
+}
+
+uint64_t sr_exchange_limit_deadline_ns(const sr_exchange *x)
+{
+    return x->limiting.deadline_ns;
+}
+
+void sr_exchange_limit_give_up(sr_exchange *x)
+{
+    sr_limiting_deadline(&x->limiting);
+}
+
+const struct sr_phase sr_phase_limit = {.begin = sr_exchange_limit_step,
+                                        .end = sr_exchange_limit_step,
+                                        .deadline_ns = sr_exchange_limit_deadline_ns,
+                                        .give_up = sr_exchange_limit_give_up};
+
+/* ---- the end ---- */
 
 /* Tokens of an answer that says none, by its size. */
 static uint64_t tokens_of(const struct sr_record *r)

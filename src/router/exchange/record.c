@@ -1,5 +1,5 @@
 /* Writes the record, each fact once, when its stage has it, and passes the record to logs and metrics. */
-#include "router/exchange_record.h"
+#include "router/exchange/record.h"
 
 #include "base/clock.h"
 #include "router/report/access_log.h"

@@ -1,9 +1,10 @@
 /* The tickets of pools that the request has left are kept: they know which workers were tried. */
-#include "router/exchange_pool.h"
+#include "router/exchange/pool.h"
 
 #include "base/log.h"
-#include "router/exchange_tiers.h"
-#include "router/exchange_verdict.h"
+#include "router/exchange/place.h"
+#include "router/exchange/send.h"
+#include "router/exchange/tiers.h"
 
 /* The kept place of another pool, opened if need be; NULL: out of memory. */
 static struct sr_exchange_place *place_of(sr_exchange *x, size_t at)

@@ -2,7 +2,7 @@
 #ifndef SR_ROUTER_EXCHANGE_KEY_H
 #define SR_ROUTER_EXCHANGE_KEY_H
 
-#include "router/exchange.h"
+#include "router/exchange/exchange.h"
 
 enum sr_exchange_key {
     SR_KEY_AS_IS,    /* the target's headers, or the client's own credentials */

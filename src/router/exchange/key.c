@@ -1,5 +1,5 @@
 /* Asks the providers of authz in their order. The header is stripped from the request in any case. */
-#include "router/exchange_key.h"
+#include "router/exchange/key.h"
 
 enum sr_exchange_key sr_exchange_key_for(const sr_exchange *x, int model, struct sr_bytes *value)
 {

@@ -1,0 +1,104 @@
+/* A reload may close what another thread writes to, so the pointers are read and swapped under a lock. */
+#include "router/logs.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+#define CLOSE_MS 2000 /* a pipe without a reader delays the end that long */
+
+void sr_logs_init(struct sr_logs *logs, const struct sr_runtime_options *options)
+{
+    *logs = (struct sr_logs){.options = options};
+    pthread_mutex_init(&logs->lock, NULL);
+}
+
+static enum sr_log_level log_level(const char *name)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    for (int i = 0; i < 4; i++)
+        if (sr_bytes_eq(sr_bytes_str(name), sr_bytes_str(names[i])))
+            return (enum sr_log_level)i;
+    return SR_LOG_INFO;
+}
+
+static struct sr_lines *swap(struct sr_logs *logs, struct sr_logs_sink *sink, struct sr_lines *fresh)
+{
+    pthread_mutex_lock(&logs->lock);
+    struct sr_lines *old = sink->lines;
+    sink->lines = fresh;
+    pthread_mutex_unlock(&logs->lock);
+    return old;
+}
+
+static int apply(struct sr_logs *logs, enum sr_log_kind kind, const char *wanted, struct sr_err *err)
+{
+    struct sr_logs_sink *sink = &logs->sinks[kind];
+    const char *target = logs->options->log_line ? "off" : wanted;
+    if (sink->lines && strcmp(target, sink->target) == 0) {
+        sr_lines_reopen(sink->lines);
+        return SR_OK;
+    }
+    char *name = sr_mem_dup(target, strlen(target));
+    if (!name)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    struct sr_lines *fresh = NULL;
+    int rc =
+        sr_lines_open(&fresh, kind == SR_LOG_ACCESS ? "access" : "audit", target, SR_LINES_QUEUE_BYTES, err);
+    if (rc) {
+        sr_mem_free(name);
+        return rc;
+    }
+    sr_lines_count_in(fresh, logs->metrics);
+    sr_lines_close(swap(logs, sink, fresh), CLOSE_MS);
+    sr_mem_free(sink->target);
+    sink->target = name;
+    return SR_OK;
+}
+
+/* The audit log's target; none when the configuration has nothing that can find or act. */
+static const char *audit_target(const struct sr_config *config)
+{
+    bool acts = config->global.n_policies > 0 || config->n_jailbreaks || config->n_piis;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        acts |= config->decisions[i].plugins.guard.set || config->decisions[i].plugins.response_jailbreak.set;
+    return acts ? config->global.guards.audit_log : "off";
+}
+
+int sr_logs_apply(struct sr_logs *logs, const struct sr_config *config, struct sr_err *err)
+{
+    sr_log_set_level(log_level(config->global.log_level));
+    int rc = apply(logs, SR_LOG_ACCESS, config->global.access_log, err);
+    return rc ? rc : apply(logs, SR_LOG_AUDIT, audit_target(config), err);
+}
+
+bool sr_logs_want(struct sr_logs *logs, enum sr_log_kind kind)
+{
+    if (logs->options->log_line)
+        return true;
+    pthread_mutex_lock(&logs->lock);
+    bool open = logs->sinks[kind].lines != NULL;
+    pthread_mutex_unlock(&logs->lock);
+    return open;
+}
+
+void sr_logs_write(struct sr_logs *logs, enum sr_log_kind kind, struct sr_bytes line)
+{
+    if (logs->options->log_line) {
+        logs->options->log_line(logs->options->log_ctx, line.p, line.n);
+        return;
+    }
+    pthread_mutex_lock(&logs->lock);
+    sr_lines_write(logs->sinks[kind].lines, line);
+    pthread_mutex_unlock(&logs->lock);
+}
+
+void sr_logs_dispose(struct sr_logs *logs)
+{
+    for (int i = 0; i < SR_LOG_KINDS; i++) {
+        sr_lines_close(logs->sinks[i].lines, CLOSE_MS);
+        sr_mem_free(logs->sinks[i].target);
+    }
+    pthread_mutex_destroy(&logs->lock);
+}
