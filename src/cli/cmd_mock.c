@@ -34,8 +34,8 @@ const struct sr_usage sr_mock_usage = {
     .synopsis = "[--port N] [--workers K] [--engine]",
     .summary = "Runs OpenAI-compatible upstreams for demos and tests.",
     .text =
-        "POST /v1/chat/completions, /v1/completions (plain and SSE), /v1/embeddings; GET /v1/models, "
-        "/health.\n"
+        "POST /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages (plain and SSE),\n"
+        "/v1/messages/count_tokens, /v1/embeddings; GET /v1/models, /health.\n"
         "GET /mock/last gives the exact bytes of the last request body, /mock/last-head its request line "
         "and\n"
         "headers, /mock/stats counts. Request headers make a worker misbehave:\n"
@@ -46,6 +46,11 @@ const struct sr_usage sr_mock_usage = {
         "  x-mock-body-bytes: N        N more bytes of text in the answer\n"
         "  x-mock-close: head | N      closes instead of answering, or after N bytes of the answer's body\n"
         "  x-mock-slow-read: N         waits N ms after each slice of the request body\n"
+        "  x-mock-tools: N             calls tools of the request N times, with x-mock-arguments: JSON\n"
+        "  x-mock-text: TEXT           the text of the answer\n"
+        "  x-mock-reasoning: 1         reasoning before the text\n"
+        "  x-mock-cached: N            so many tokens of the prompt were cached\n"
+        "  x-mock-fail-after: N        a stream ends with an error after N frames\n"
         "With --engine the time of an answer is that of a simulated GPU: 0.1 ms for each prompt token that "
         "is "
         "not\n"

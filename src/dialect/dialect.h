@@ -49,6 +49,9 @@ enum sr_at {
     SR_AT_DOCUMENT,    /* one of the documents that the model reads */
     SR_AT_TOOL_RESULT, /* the content of a tool's result */
     SR_AT_DATA,        /* bytes of a file, or plain text if the `type` beside it says so */
+    SR_AT_REASONING,   /* settings of reasoning, an object with an effort */
+    SR_AT_THINKING,    /* settings of reasoning, an object with a budget of tokens */
+    SR_AT_BACKGROUND,  /* true: the answer is fetched later */
 };
 
 /* What a member of an answer, or of an event of a streamed answer, is; the id of its spans. */
@@ -61,6 +64,9 @@ enum sr_answer_at {
     SR_ANSWER_COMPLETION_TOKENS,
     SR_ANSWER_CACHED_TOKENS,
     SR_ANSWER_CACHE_WRITE_TOKENS,
+    SR_ANSWER_REST_TOKENS, /* tokens of the prompt beside those that were read from a cache or written to it
+                            */
+    SR_ANSWER_TYPE,        /* the type of an event */
     SR_ANSWER_CHOICES,
     SR_ANSWER_CHOICE,
     SR_ANSWER_INDEX,      /* number of the choice */
@@ -74,6 +80,13 @@ enum sr_answer_at {
     SR_ANSWER_BLOCK,     /* an element of an answer without choices */
     SR_ANSWER_STOP,      /* a string: an answer without choices ends */
     SR_ANSWER_STATUS,    /* the same, where the string is "completed" */
+    SR_ANSWER_DELTA,     /* a piece of text; the type of its event says of which kind */
+    /* Texts that a stream repeats once they are complete; SR_ANSWER_PART is another. */
+    SR_ANSWER_WHOLE_REASONING,
+    SR_ANSWER_WHOLE_REFUSAL,
+    SR_ANSWER_WHOLE_ARGUMENTS,
+    SR_ANSWER_INPUT,    /* arguments of a call as JSON: an object, no string */
+    SR_ANSWER_SEQUENCE, /* number of an event in its stream */
 };
 
 /* The class of a string; the tag of its path. A string without a path has the first class. The class of an
@@ -110,6 +123,7 @@ struct sr_dialect_error {
     struct sr_bytes message;
     const char *type;
     const char *code, *param; /* NULL: null in the answer */
+    int status;               /* 0: unknown */
 };
 
 /* An answer that the router writes. */
@@ -122,11 +136,43 @@ struct sr_completion {
     bool usage;               /* for a stream: the client asked for its usage */
 };
 
+/* How far a stream whose events have types has come. */
+struct sr_stream_at {
+    bool begun;        /* its first event was there */
+    bool open;         /* a block was opened and not closed: `block` */
+    uint64_t block;    /* its index */
+    uint64_t sequence; /* the number of the next event */
+};
+
 /* A stream that ends before its upstream's end, because the rest is blocked. */
 struct sr_stream_end {
     const char *id, *model, *created; /* from the stream, as JSON; "" = not given */
     uint64_t open;                    /* bit i: choice i was seen and has not ended */
     const char *code;                 /* error code of the block */
+    struct sr_stream_at at;           /* where the client is in it */
+};
+
+/* What an event of a stream means, by its type. */
+struct sr_event_kind {
+    bool begins, ends;  /* the stream */
+    bool opens, closes; /* the block that its index names */
+    bool completes;     /* a text, which it repeats */
+    uint16_t delta;     /* SR_ANSWER_*: what its SR_ANSWER_DELTA is; 0: nothing that is read */
+};
+
+/* Where the reasoning of a request is switched. */
+enum sr_reasoning_form {
+    SR_REASONING_FORM_NONE,     /* nowhere */
+    SR_REASONING_FORM_MEMBERS,  /* members of chat completions: the model's family says which */
+    SR_REASONING_FORM_EFFORT,   /* `effort` in an SR_AT_REASONING */
+    SR_REASONING_FORM_THINKING, /* `type` and `budget_tokens` in an SR_AT_THINKING */
+};
+
+/* How a request defines a tool. */
+enum sr_tool_form {
+    SR_TOOL_FORM_NESTED, /* {"type":"function","function":{"name","description","parameters"}} */
+    SR_TOOL_FORM_FLAT,   /* {"type":"function","name","description","parameters"} */
+    SR_TOOL_FORM_SCHEMA, /* {"name","description","input_schema"} */
 };
 
 struct sr_dialect_ops {
@@ -137,15 +183,22 @@ struct sr_dialect_ops {
     struct sr_dialect_table request, answer;
 
     /* Routing features of the dialect. */
-    bool routes_auto;         /* an automatic model name is routed by meaning */
-    bool generates;           /* the model writes an answer, whose length `max_tokens` limits */
-    bool has_messages;        /* texts are turns of the required `messages`; else all texts are one turn */
-    bool takes_system_prompt; /* as a first message */
-    bool takes_reasoning;     /* requests may have reasoning members */
-    bool takes_usage_option;  /* `stream_options` asks for the usage of a stream */
-    bool takes_chat_path;     /* a model's own path for chats replaces its path */
+    bool routes_auto;          /* an automatic model name is routed by meaning */
+    bool generates;            /* the model writes an answer, whose length `max_tokens` limits */
+    bool has_messages;         /* texts are turns of the required `messages`; else of a prompt that is a list
+                                  of messages; else all texts are one turn */
+    bool takes_system_prompt;  /* as `system_member`, or as a first message */
+    const char *system_member; /* the member of instructions beside the messages; NULL: they are a message */
+    bool takes_tools;          /* `tools` may be added and removed */
+    enum sr_tool_form tool_form;
+    enum sr_reasoning_form reasoning;
+    bool needs_max_tokens;   /* without `max_tokens` a request is refused */
+    bool takes_usage_option; /* `stream_options` asks for the usage of a stream */
+    bool takes_chat_path;    /* a model's own path for chats replaces its path */
 
     const char *done; /* data of the event that ends a stream */
+    /* What events of this type are; NULL: events have no types, and `done` ends a stream. */
+    struct sr_event_kind (*event_kind)(struct sr_bytes type);
 
     /* Writers; all append to `out`. SR_ENOMEM, SR_ELIMIT. All are mandatory. These two write an error as
      * the body of an answer, and as an event in a stream that has begun. */

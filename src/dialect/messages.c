@@ -1,5 +1,6 @@
 /* Messages of Anthropic: POST /v1/messages. Content is a string or a list of blocks; blocks of results and
  * documents hold blocks again. */
+#include "dialect/messages_write.h"
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/rows.h"
@@ -54,14 +55,17 @@ static const struct sr_path_spec request[] = {
     SR_ROW_FILE("messages[].content[].content[].source.file_id"),
     {"tools", SR_AT_TOOLS, SR_CLASS_JUDGED},
     {"tools[]", SR_AT_TOOL, SR_CLASS_JUDGED},
-    SR_ROW_INERT("tools[].type"),
+    {"tools[].type", SR_AT_TYPE, SR_CLASS_INERT},
     {"tools[].name", SR_AT_TOOL_NAME, SR_CLASS_JUDGED},
     {"tools[].description", SR_AT_TOOL_DESCRIPTION, SR_CLASS_JUDGED},
     SR_ROW_TEXT("tools[].input_schema"),
     SR_ROW_INERT("tools[].cache_control"),
     {"tool_choice", SR_AT_TOOL_CHOICE, SR_CLASS_INERT},
     SR_ROW_MARK("stop_sequences"),
-    SR_ROW_INERT("thinking"),
+    {"thinking", SR_AT_THINKING, SR_CLASS_INERT},
+    SR_ROW_INERT("thinking.type"),
+    SR_ROW_INERT("thinking.budget_tokens"),
+    SR_ROW_INERT("thinking.display"),
     SR_ROW_INERT("output_config"),
     SR_ROW_TEXT("output_format"),
     SR_ROW_TEXT("context_management"),
@@ -69,12 +73,91 @@ static const struct sr_path_spec request[] = {
     SR_ROW_ID("container"),
 };
 
+#define TEXT  SR_CLASS_JUDGED | SR_CLASS_RESTORES
+#define INERT SR_CLASS_INERT
+
+/* `input_tokens` do not contain those that were read from a cache or written to it. */
+#define USAGE(at)                                                                                            \
+    {at "usage", SR_ANSWER_USAGE, INERT}, {at "usage.input_tokens", SR_ANSWER_REST_TOKENS, INERT},           \
+        {at "usage.output_tokens", SR_ANSWER_COMPLETION_TOKENS, INERT},                                      \
+        {at "usage.cache_read_input_tokens", SR_ANSWER_CACHED_TOKENS, INERT},                                \
+    {                                                                                                        \
+        at "usage.cache_creation_input_tokens", SR_ANSWER_CACHE_WRITE_TOKENS, INERT                          \
+    }
+
+static const struct sr_path_spec answer[] = {
+    {"id", SR_ANSWER_ID, INERT},
+    {"model", SR_ANSWER_MODEL, INERT},
+    {"stop_reason", SR_ANSWER_STOP, INERT},
+    USAGE(""),
+    {"content[]", SR_ANSWER_BLOCK, INERT},
+    {"content[].text", SR_ANSWER_PART, TEXT},
+    {"content[].thinking", SR_ANSWER_WHOLE_REASONING, TEXT},
+    {"content[].input", SR_ANSWER_INPUT, TEXT},
+
+    {"type", SR_ANSWER_TYPE, INERT},
+    {"index", SR_ANSWER_INDEX, INERT},
+    {"message.id", SR_ANSWER_ID, INERT},
+    {"message.model", SR_ANSWER_MODEL, INERT},
+    USAGE("message."),
+    {"content_block.text", SR_ANSWER_TEXT, TEXT},
+    {"content_block.thinking", SR_ANSWER_REASONING, TEXT},
+    {"content_block.input", SR_ANSWER_INPUT, TEXT},
+    {"delta.text", SR_ANSWER_TEXT, TEXT},
+    {"delta.thinking", SR_ANSWER_REASONING, TEXT},
+    {"delta.partial_json", SR_ANSWER_ARGUMENTS, TEXT},
+    {"delta.stop_reason", SR_ANSWER_STOP, INERT},
+};
+
+static struct sr_event_kind event_kind(struct sr_bytes type)
+{
+    return (struct sr_event_kind){
+        .begins = sr_bytes_eq(type, SR_LIT("message_start")),
+        .ends = sr_bytes_eq(type, SR_LIT("message_stop")),
+        .opens = sr_bytes_eq(type, SR_LIT("content_block_start")),
+        .closes = sr_bytes_eq(type, SR_LIT("content_block_stop")),
+    };
+}
+
 const struct sr_dialect_ops sr_dialect_messages = {
     .name = "messages",
     .path = "/v1/messages",
     .request = SR_DIALECT_TABLE(request),
+    .answer = SR_DIALECT_TABLE(answer),
     .generates = true,
+    .routes_auto = true,
     .has_messages = true,
-    SR_OPENAI_ANSWERING,
-    .error = sr_openai_typed_error,
+    .takes_system_prompt = true,
+    .system_member = "system",
+    .takes_tools = true,
+    .tool_form = SR_TOOL_FORM_SCHEMA,
+    .reasoning = SR_REASONING_FORM_THINKING,
+    .needs_max_tokens = true,
+    .done = SR_OPENAI_DONE,
+    .event_kind = event_kind,
+    .error = sr_messages_error,
+    .error_event = sr_messages_error_event,
+    .completion = sr_messages_completion,
+    .completion_stream = sr_messages_completion_stream,
+    .stream_end = sr_messages_stream_end,
+};
+
+/* Only the model that a request is counted for is chosen: what is counted is answered by no model. */
+const struct sr_dialect_ops sr_dialect_count_tokens = {
+    .name = "count_tokens",
+    .path = "/v1/messages/count_tokens",
+    .request = SR_DIALECT_TABLE(request),
+    .answer = SR_DIALECT_TABLE(answer),
+    .routes_auto = true,
+    .has_messages = true,
+    .takes_system_prompt = true,
+    .system_member = "system",
+    .takes_tools = true,
+    .tool_form = SR_TOOL_FORM_SCHEMA,
+    .done = SR_OPENAI_DONE,
+    .error = sr_messages_error,
+    .error_event = sr_messages_error_event,
+    .completion = sr_messages_count,
+    .completion_stream = sr_messages_count,
+    .stream_end = sr_messages_stream_end,
 };

@@ -244,9 +244,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The size of the next piece: a word with the white space after it; the first piece also has the white
- * space before its word. */
-static size_t piece_of(struct sr_bytes rest)
+size_t sr_openai_piece(struct sr_bytes rest)
 {
     size_t n = 0;
     while (n < rest.n && is_space(rest.p[n]))
@@ -262,11 +260,11 @@ int sr_openai_completion_stream(const struct sr_openai_shape *shape, const struc
                                 struct sr_buf *out)
 {
     struct sr_bytes rest = c->message;
-    size_t n = piece_of(rest);
+    size_t n = sr_openai_piece(rest);
     int rc = put_piece(shape, c, true, sr_bytes_of(rest.p, n), out);
     while (!rc && n < rest.n) {
         rest = sr_bytes_of(rest.p + n, rest.n - n);
-        n = piece_of(rest);
+        n = sr_openai_piece(rest);
         rc = put_piece(shape, c, false, sr_bytes_of(rest.p, n), out);
     }
     if (!rc)

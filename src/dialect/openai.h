@@ -43,6 +43,10 @@ int sr_openai_named_error(const struct sr_dialect_error *error, struct sr_buf *o
 /* The error that needs no memory. */
 extern const struct sr_bytes sr_openai_out_of_memory;
 
+/* The size of the next piece of a message that is streamed: a word with the white space after it; the first
+ * piece also has the white space before its word. */
+size_t sr_openai_piece(struct sr_bytes rest);
+
 /* What differs between the completions of dialects. */
 struct sr_openai_shape {
     const char *id;            /* prefix of ids */

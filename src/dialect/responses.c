@@ -2,6 +2,7 @@
  * reasoning. A stored response or conversation (`previous_response_id`) was judged when it was sent. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
+#include "dialect/responses_write.h"
 #include "dialect/rows.h"
 
 static const struct sr_path_spec request[] = {
@@ -53,7 +54,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_TEXT("input[].tools"),
     {"tools", SR_AT_TOOLS, SR_CLASS_JUDGED},
     {"tools[]", SR_AT_TOOL, SR_CLASS_JUDGED},
-    SR_ROW_INERT("tools[].type"),
+    {"tools[].type", SR_AT_TYPE, SR_CLASS_INERT},
     SR_ROWS_FUNCTION("tools[]."),
     {"tool_choice", SR_AT_TOOL_CHOICE, SR_CLASS_INERT},
     SR_ROW_INERT("parallel_tool_calls"),
@@ -64,9 +65,12 @@ static const struct sr_path_spec request[] = {
     SR_ROW_TEXT("text"),
     SR_ROW_TEXT("text.format"),
     SR_ROW_INERT("text.verbosity"),
-    SR_ROW_INERT("reasoning"),
+    {"reasoning", SR_AT_REASONING, SR_CLASS_INERT},
+    {"reasoning.effort", SR_AT_REASONING_EFFORT, SR_CLASS_INERT},
+    SR_ROW_INERT("reasoning.summary"),
+    SR_ROW_INERT("reasoning.generate_summary"),
     SR_ROW_INERT("include"),
-    SR_ROW_INERT("background"),
+    {"background", SR_AT_BACKGROUND, SR_CLASS_INERT},
     SR_ROW_INERT("truncation"),
     {"max_output_tokens", SR_AT_MAX_OUTPUT_TOKENS, SR_CLASS_INERT},
     SR_ROW_INERT("max_tool_calls"),
@@ -74,10 +78,106 @@ static const struct sr_path_spec request[] = {
     SR_ROW_ID("conversation"),
 };
 
+#define TEXT  SR_CLASS_JUDGED | SR_CLASS_RESTORES
+#define INERT SR_CLASS_INERT
+
+/* The items of an output, in a whole answer, in the events of one item, and in the last event. */
+#define ITEM(at)                                                                                             \
+    {at "content[].text", SR_ANSWER_PART, TEXT}, {at "content[].refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},    \
+        {at "summary[].text", SR_ANSWER_WHOLE_REASONING, TEXT},                                              \
+        {at "arguments", SR_ANSWER_WHOLE_ARGUMENTS, TEXT},                                                   \
+    {                                                                                                        \
+        at "input", SR_ANSWER_PART, TEXT                                                                     \
+    }
+
+#define USAGE(at)                                                                                            \
+    {at "usage", SR_ANSWER_USAGE, INERT}, {at "usage.input_tokens", SR_ANSWER_PROMPT_TOKENS, INERT},         \
+        {at "usage.output_tokens", SR_ANSWER_COMPLETION_TOKENS, INERT},                                      \
+    {                                                                                                        \
+        at "usage.input_tokens_details.cached_tokens", SR_ANSWER_CACHED_TOKENS, INERT                        \
+    }
+
+static const struct sr_path_spec answer[] = {
+    {"id", SR_ANSWER_ID, INERT},
+    {"model", SR_ANSWER_MODEL, INERT},
+    {"created_at", SR_ANSWER_CREATED, INERT},
+    {"status", SR_ANSWER_STATUS, INERT},
+    USAGE(""),
+    {"output[]", SR_ANSWER_BLOCK, INERT},
+    ITEM("output[]."),
+
+    {"type", SR_ANSWER_TYPE, INERT},
+    {"sequence_number", SR_ANSWER_SEQUENCE, INERT},
+    {"output_index", SR_ANSWER_INDEX, INERT},
+    {"delta", SR_ANSWER_DELTA, TEXT},
+    {"text", SR_ANSWER_PART, TEXT},
+    {"refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},
+    {"arguments", SR_ANSWER_WHOLE_ARGUMENTS, TEXT},
+    {"input", SR_ANSWER_PART, TEXT},
+    {"part.text", SR_ANSWER_PART, TEXT},
+    {"part.refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},
+    ITEM("item."),
+    {"response.id", SR_ANSWER_ID, INERT},
+    {"response.model", SR_ANSWER_MODEL, INERT},
+    {"response.created_at", SR_ANSWER_CREATED, INERT},
+    {"response.status", SR_ANSWER_STATUS, INERT},
+    USAGE("response."),
+    {"response.output[]", SR_ANSWER_BLOCK, INERT},
+    ITEM("response.output[]."),
+};
+
+static bool ends_with(struct sr_bytes type, struct sr_bytes end)
+{
+    return type.n >= end.n && memcmp(type.p + type.n - end.n, end.p, end.n) == 0;
+}
+
+static struct sr_event_kind event_kind(struct sr_bytes type)
+{
+    static const struct {
+        struct sr_bytes type;
+        uint16_t delta;
+    } deltas[] = {
+        {{"response.output_text.delta", 26}, SR_ANSWER_TEXT},
+        {{"response.refusal.delta", 22}, SR_ANSWER_REFUSAL},
+        {{"response.reasoning_summary_text.delta", 37}, SR_ANSWER_REASONING},
+        {{"response.reasoning_text.delta", 29}, SR_ANSWER_REASONING},
+        {{"response.function_call_arguments.delta", 38}, SR_ANSWER_ARGUMENTS},
+        {{"response.mcp_call_arguments.delta", 33}, SR_ANSWER_ARGUMENTS},
+        {{"response.custom_tool_call_input.delta", 37}, SR_ANSWER_TEXT},
+        {{"response.code_interpreter_call_code.delta", 41}, SR_ANSWER_TEXT},
+    };
+    struct sr_event_kind kind = {
+        .begins = sr_bytes_eq(type, SR_LIT("response.created")),
+        .ends = sr_bytes_eq(type, SR_LIT("response.completed")) ||
+                sr_bytes_eq(type, SR_LIT("response.incomplete")) ||
+                sr_bytes_eq(type, SR_LIT("response.failed")),
+        .opens = sr_bytes_eq(type, SR_LIT("response.output_item.added")),
+        .closes = sr_bytes_eq(type, SR_LIT("response.output_item.done")),
+        .completes = ends_with(type, SR_LIT(".done")),
+    };
+    for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; i++)
+        if (sr_bytes_eq(type, deltas[i].type))
+            kind.delta = deltas[i].delta;
+    return kind;
+}
+
 const struct sr_dialect_ops sr_dialect_responses = {
     .name = "responses",
     .path = "/v1/responses",
     .request = SR_DIALECT_TABLE(request),
+    .answer = SR_DIALECT_TABLE(answer),
     .generates = true,
-    SR_OPENAI_WRITERS,
+    .routes_auto = true,
+    .takes_system_prompt = true,
+    .system_member = "instructions",
+    .takes_tools = true,
+    .tool_form = SR_TOOL_FORM_FLAT,
+    .reasoning = SR_REASONING_FORM_EFFORT,
+    .done = SR_OPENAI_DONE,
+    .event_kind = event_kind,
+    .error = sr_openai_error,
+    .error_event = sr_responses_error_event,
+    .completion = sr_responses_completion,
+    .completion_stream = sr_responses_completion_stream,
+    .stream_end = sr_responses_stream_end,
 };

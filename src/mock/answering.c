@@ -41,7 +41,8 @@ struct sr_buf *sr_mock_scratch(struct sr_mock_call *call)
 
 void sr_mock_reply_error(struct sr_mock_call *call, int status, const char *message)
 {
-    sr_mock_reply_scratch(call, status, sr_mock_error(status, message, sr_mock_scratch(call)));
+    sr_mock_reply_scratch(call, status,
+                          sr_mock_error(call->ask.endpoint, status, message, sr_mock_scratch(call)));
 }
 
 /* Writes one piece of the answer's body, cut where x-mock-close says. False when the call has ended. */
@@ -65,10 +66,23 @@ static void finish(struct sr_mock_call *call)
         sr_http_request_abort(call->request);
 }
 
+/* The last frame of a stream that was asked to fail. */
+static bool put_error_frame(struct sr_mock_call *call, struct sr_buf *out)
+{
+    int rc = sr_mock_error_frame(call->ask.endpoint, 500, "the mock was asked to fail", out);
+    if (rc != SR_OK)
+        sr_mock_give_up(call);
+    else if (put(call, sr_buf_view(out)))
+        finish(call);
+    return false;
+}
+
 static bool put_frame(struct sr_mock_call *call)
 {
     struct sr_buf *out = sr_mock_scratch(call);
     size_t chunks = call->n_chunks ? call->n_chunks : SR_MOCK_CHUNKS;
+    if (call->asked.fail_after && call->frame == call->asked.fail_after)
+        return put_error_frame(call, out);
     if (sr_mock_frame(&call->ask, chunks, call->frame++, (size_t)(call->asked.body_bytes / chunks), out) !=
         SR_OK) {
         sr_mock_give_up(call);
@@ -101,9 +115,9 @@ static size_t frames_ready(const struct sr_mock_call *call)
     const struct sr_mock_sequence *sequence = &call->sequence;
     if (!call->ask.measured || !call->ask.stream || sequence->finished)
         return call->n_frames;
-    size_t opening = call->n_frames - call->n_chunks - 2 - call->ask.include_usage;
+    size_t before = sr_mock_frames_before(&call->ask);
     size_t interval = call->worker->mock->settings.stream_interval;
-    return sequence->produced ? opening + 1 + (sequence->produced - 1) / interval : 0;
+    return sequence->produced ? before + 1 + (sequence->produced - 1) / interval : 0;
 }
 
 /* An answer that is no stream counts as one frame, which ends with its tail. */
@@ -162,7 +176,7 @@ static void answer_plain(struct sr_mock_call *call, int status)
         return;
     }
     struct sr_header headers[] = {{SR_LIT("content-type"), SR_MOCK_JSON}};
-    call->fill_left = call->ask.endpoint == SR_MOCK_EMBEDDING ? 0 : call->asked.body_bytes;
+    call->fill_left = tail->len > 0 ? call->asked.body_bytes : 0;
     struct sr_http_response response = {.status = status,
                                         .headers = headers,
                                         .header_count = 1,
@@ -191,7 +205,8 @@ void sr_mock_reply_tail(struct sr_mock_call *call)
 void sr_mock_answer_begin(struct sr_mock_call *call, int status)
 {
     call->answering = true;
-    if (call->ask.stream && call->ask.endpoint != SR_MOCK_EMBEDDING)
+    bool whole = call->ask.endpoint == SR_MOCK_EMBEDDING || call->ask.endpoint == SR_MOCK_COUNT_TOKENS;
+    if (call->ask.stream && !whole)
         answer_stream(call, status);
     else
         answer_plain(call, status);

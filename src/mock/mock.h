@@ -1,11 +1,12 @@
 /*
  * The mock upstream: OpenAI-compatible workers on consecutive ports, for demos, tests and load.
  *
- * Serves POST /v1/chat/completions and /v1/completions (plain and SSE), POST /v1/embeddings, GET /v1/models
- * and /health; a base path before /v1 is accepted. It remembers the last POST of each worker: GET /mock/last
- * gives its body's exact bytes (the first SR_MOCK_KEEP_MAX of them), /mock/last-head its request line and
- * headers, /mock/stats counts as JSON. Request headers make it misbehave, and PUT
- * /mock/behaviour with such headers makes the worker do so with every request that follows:
+ * Serves POST /v1/chat/completions, /v1/completions, /v1/responses and /v1/messages (plain and SSE), POST
+ * /v1/messages/count_tokens and /v1/embeddings, GET /v1/models and /health; a base path before /v1 is
+ * accepted. It remembers the last POST of each worker: GET /mock/last gives its body's exact bytes (the first
+ * SR_MOCK_KEEP_MAX of them), /mock/last-head its request line and headers, /mock/stats counts as JSON.
+ * Request headers make it misbehave, and PUT /mock/behaviour with such headers makes the worker do so with
+ * every request that follows:
  * - x-mock-status: CODE         answers with this status (an error in OpenAI shape unless 2xx)
  * - x-mock-delay-ms: N          waits before the response head
  * - x-mock-chunks: N            content chunks of a stream
@@ -13,6 +14,13 @@
  * - x-mock-body-bytes: N        N more bytes of text in the answer, spread over the chunks of a stream
  * - x-mock-close: head | N      closes instead of answering, or after N bytes of the answer's body
  * - x-mock-slow-read: N         waits N ms after each slice of the request body
+ * - x-mock-tools: N             calls the request's tools N times, after the text
+ * - x-mock-arguments: JSON      the arguments of these calls (of one request only)
+ * - x-mock-text: TEXT           the text of the answer (of one request only)
+ * - x-mock-reasoning: 1         reasoning before the text; also where Messages ask for thinking, and
+ * Responses for reasoning
+ * - x-mock-cached: N            says that so many tokens of the prompt were cached
+ * - x-mock-fail-after: N        a stream ends with an error after N frames
  *
  * With an engine (drive.h, engine/) a worker answers chats and completions as fast as a simulated GPU with a
  * paged prefix cache would, and also serves GET /metrics under vLLM's names, POST /tokenize, and KV events

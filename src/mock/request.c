@@ -21,6 +21,9 @@ static int endpoint_of(struct sr_bytes path)
         {{"/v1/chat/completions", 20}, SR_MOCK_CHAT},
         {{"/v1/completions", 15}, SR_MOCK_COMPLETION},
         {{"/v1/embeddings", 14}, SR_MOCK_EMBEDDING},
+        {{"/v1/responses", 13}, SR_MOCK_RESPONSES},
+        {{"/v1/messages", 12}, SR_MOCK_MESSAGES},
+        {{"/v1/messages/count_tokens", 25}, SR_MOCK_COUNT_TOKENS},
     };
     for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++)
         if (sr_bytes_eq(path, endpoints[i].path))
@@ -57,7 +60,10 @@ static void answer(struct sr_mock_call *call)
         sr_mock_reply_error(call, 400, call->scan_error.message);
     else if (call->tokenize)
         sr_mock_tokenize(call);
-    else if (call->worker->drive && call->ask.endpoint != SR_MOCK_EMBEDDING)
+    else if (call->ask.endpoint == SR_MOCK_MESSAGES && !call->ask.max_tokens)
+        sr_mock_reply_error(call, 400, "max_tokens: Field required");
+    else if (call->worker->drive && call->ask.endpoint != SR_MOCK_EMBEDDING &&
+             call->ask.endpoint != SR_MOCK_COUNT_TOKENS)
         sr_mock_generate(call);
     else
         sr_mock_answer_begin(call, status);
@@ -74,6 +80,31 @@ static void on_timer(void *ctx)
         answer(call);
 }
 
+/* A header's value, for as long as the request lives; p NULL: not given. False: out of memory. */
+static bool dup_value(struct sr_mock_call *call, const struct sr_http_head *head, struct sr_bytes name,
+                      struct sr_bytes *out)
+{
+    struct sr_bytes value = sr_http_head_value(head, name);
+    if (value.p)
+        *out = sr_arena_dup(sr_http_request_arena(call->request), value);
+    return !value.p || out->p;
+}
+
+/* What headers ask of the answer. False: the call has ended. */
+static bool read_asked(struct sr_mock_call *call, const struct sr_http_head *head)
+{
+    struct sr_mock_ask *ask = &call->ask;
+    bool blocks = ask->endpoint != SR_MOCK_COMPLETION;
+    ask->calls = blocks ? call->asked.calls : 0;
+    ask->reasons = blocks && call->asked.reasons;
+    ask->cached = call->asked.cached;
+    if (dup_value(call, head, SR_LIT("x-mock-text"), &ask->text) &&
+        dup_value(call, head, SR_LIT("x-mock-arguments"), &ask->arguments))
+        return true;
+    sr_mock_give_up(call);
+    return false;
+}
+
 static void begin_post(struct sr_mock_call *call, const struct sr_http_head *head,
                        enum sr_mock_endpoint endpoint)
 {
@@ -84,6 +115,8 @@ static void begin_post(struct sr_mock_call *call, const struct sr_http_head *hea
     worker->open++;
     call->asked = call->worker->usual;
     sr_mock_behaviour_read(&call->asked, head);
+    if (!read_asked(call, head))
+        return;
     remember_head(worker, head);
     call->body = sr_mock_kept_new(worker);
     call->scan_status =
@@ -200,7 +233,7 @@ static struct sr_bytes on_error(void *ctx, int status, const char *reason, const
     (void)ctx;
     (void)peer;
     (void)head;
-    return sr_mock_error(status, reason, body) == SR_OK ? SR_MOCK_JSON : (struct sr_bytes){0};
+    return sr_mock_error(SR_MOCK_CHAT, status, reason, body) == SR_OK ? SR_MOCK_JSON : (struct sr_bytes){0};
 }
 
 const struct sr_http_handler sr_mock_handler = {

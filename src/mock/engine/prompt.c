@@ -17,6 +17,7 @@ enum path {
     PATH_MAX_COMPLETION,
     PATH_IGNORE_EOS,
     PATH_OPENING,
+    PATH_SYSTEM,
 };
 
 static const struct sr_path_spec paths[] = {
@@ -25,11 +26,23 @@ static const struct sr_path_spec paths[] = {
     {"messages[].content", PATH_TEXT},
     {"messages[].content[].text", PATH_TEXT},
     {"messages[].tool_calls", PATH_CALLS},
+    {"messages[].content[].content", PATH_TEXT},
+    {"messages[].content[].content[].text", PATH_TEXT},
     {"tools", PATH_TOOLS},
+    {"system", PATH_SYSTEM},
+    {"system[].text", PATH_SYSTEM},
+    {"instructions", PATH_SYSTEM},
+    {"input", PATH_PROMPT},
+    {"input[]", PATH_MESSAGE},
+    {"input[].role", PATH_ROLE},
+    {"input[].content", PATH_TEXT},
+    {"input[].content[].text", PATH_TEXT},
+    {"input[].output", PATH_TEXT},
     {"prompt", PATH_PROMPT},
     {"prompt[]", PATH_PROMPT},
     {"max_tokens", PATH_MAX_TOKENS},
     {"max_completion_tokens", PATH_MAX_COMPLETION},
+    {"max_output_tokens", PATH_MAX_COMPLETION},
     {"ignore_eos", PATH_IGNORE_EOS},
     {"add_generation_prompt", PATH_OPENING},
 };
@@ -140,6 +153,14 @@ static int put_prompt(struct reading *r, const struct sr_span *span)
                : SR_OK;
 }
 
+static int put_system(struct reading *r, const struct sr_span *span)
+{
+    int rc = sr_mock_tokens_mark(r->tokens, sr_mock_role_mark(SR_LIT("system")));
+    if (rc == SR_OK)
+        rc = put_string(r, span);
+    return rc == SR_OK ? sr_mock_tokens_mark(r->tokens, SR_MOCK_MARK_END) : rc;
+}
+
 static int read_spans(struct reading *r, struct sr_mock_prompt *out, struct sr_err *err)
 {
     const struct sr_span *eos = find(r, PATH_IGNORE_EOS);
@@ -148,7 +169,12 @@ static int read_spans(struct reading *r, struct sr_mock_prompt *out, struct sr_e
     if (!out->max_tokens)
         out->max_tokens = number_of(r, find(r, PATH_MAX_TOKENS));
     out->ignore_eos = eos && eos->kind == SR_JSON_TRUE;
-    int rc = find(r, PATH_MESSAGE) ? put_chat(r) : SR_OK;
+    int rc = SR_OK;
+    for (size_t i = 0; i < r->n && rc == SR_OK; i++)
+        if (r->spans[i].id == PATH_SYSTEM && r->spans[i].kind == SR_JSON_STRING)
+            rc = put_system(r, &r->spans[i]);
+    if (rc == SR_OK && find(r, PATH_MESSAGE))
+        rc = put_chat(r);
     for (size_t i = 0; i < r->n && rc == SR_OK; i++)
         if (r->spans[i].id == PATH_PROMPT)
             rc = put_prompt(r, &r->spans[i]);

@@ -18,21 +18,10 @@ static const char *const aside[] = {"metadata",          "prompt_cache_key", "re
 /* The content of the last user message, or the prompt; SR_SPAN_NONE without one. */
 static uint32_t question_span(const struct sr_request *doc)
 {
-    if (!doc->dialect->has_messages) {
-        uint32_t prompt = doc->at.prompt;
-        return prompt != SR_SPAN_NONE && doc->spans[prompt].kind == SR_JSON_STRING ? prompt : SR_SPAN_NONE;
-    }
-    if (doc->at.messages == SR_SPAN_NONE)
-        return SR_SPAN_NONE;
-    size_t end = doc->spans[doc->at.messages].end;
-    uint32_t last = SR_SPAN_NONE;
-    for (size_t i = doc->at.messages;
-         (i = sr_walk_message(doc, i)) < doc->n_spans && doc->spans[i].start < end; i++) {
-        uint32_t content = sr_walk_content(doc, i);
-        if (content != SR_SPAN_NONE && sr_walk_role(doc, i) == SR_ROLE_USER)
-            last = content;
-    }
-    return last;
+    uint32_t prompt = doc->at.prompt;
+    if (doc->dialect->has_messages || sr_request_turns(doc) != SR_SPAN_NONE)
+        return sr_request_last_turn(doc);
+    return prompt != SR_SPAN_NONE && doc->spans[prompt].kind == SR_JSON_STRING ? prompt : SR_SPAN_NONE;
 }
 
 static size_t count_texts(const struct sr_request *doc, uint32_t container)

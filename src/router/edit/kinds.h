@@ -17,7 +17,7 @@ struct sr_edit {
     struct sr_arena *arena;
     const struct sr_config_decision *decision; /* NULL: only model, stream and redaction */
     /* Members that the router has set: blocked_params and strip_unknown do not remove them. */
-    bool owns_kwargs, owns_effort, owns_stream_options;
+    bool owns_kwargs, owns_effort, owns_stream_options, owns_reasoning;
 };
 
 int sr_edit_model(struct sr_edit *edit) SR_WARN_UNUSED;

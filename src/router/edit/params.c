@@ -2,8 +2,8 @@
  * The request_params plugin: removes members, caps max_tokens and n, and removes members that no known API
  * has.
  *
- * It changes only the client's members, not those that the router has set. `model`, `messages` and
- * `prompt` are never removed: without them there is no request.
+ * It changes only the client's members, not those that the router has set. `model`, `messages`, `prompt`,
+ * `input` and the `max_tokens` of Messages are never removed: without them there is no request.
  */
 #include "router/edit/kinds.h"
 #include "router/edit/piece.h"
@@ -99,25 +99,32 @@ static const char *const known[] = {
     "vllm_xargs",
 };
 
-static bool is_known(struct sr_bytes name)
+/* Of other dialects every member is known that the dialect's table names. */
+static bool is_known(const struct sr_edit *edit, const struct sr_span *span, struct sr_bytes name)
 {
+    if (edit->doc->dialect->system_member)
+        return span->id != SR_PATH_TOP;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (sr_bytes_eq(name, sr_bytes_str(known[i])))
             return true;
     return false;
 }
 
-static bool is_essential(struct sr_bytes name)
+static bool is_essential(const struct sr_edit *edit, const struct sr_span *span, struct sr_bytes name)
 {
     return sr_bytes_eq(name, SR_LIT("model")) || sr_bytes_eq(name, SR_LIT("messages")) ||
-           sr_bytes_eq(name, SR_LIT("prompt"));
+           sr_bytes_eq(name, SR_LIT("prompt")) || span->id == SR_AT_PROMPT ||
+           (span->id == SR_AT_MAX_TOKENS && edit->doc->dialect->needs_max_tokens);
 }
 
 static bool is_ours(const struct sr_edit *edit, const struct sr_span *span)
 {
     return (span->id == SR_AT_KWARGS && edit->owns_kwargs) ||
            (span->id == SR_AT_REASONING_EFFORT && edit->owns_effort) ||
-           (span->id == SR_AT_STREAM_OPTIONS && edit->owns_stream_options);
+           (span->id == SR_AT_STREAM_OPTIONS && edit->owns_stream_options) ||
+           ((span->id == SR_AT_REASONING || span->id == SR_AT_THINKING ||
+             span->id == SR_AT_REASONING_EFFORT) &&
+            edit->owns_reasoning);
 }
 
 static int remove_members(struct sr_edit *edit, bool strip_unknown)
@@ -130,7 +137,8 @@ static int remove_members(struct sr_edit *edit, bool strip_unknown)
         struct sr_bytes name = sr_request_key(doc, span, edit->arena);
         if (!name.p)
             return SR_ENOMEM;
-        if (is_essential(name) || (!sr_edit_blocked(edit, name) && (!strip_unknown || is_known(name))))
+        if (is_essential(edit, span, name) ||
+            (!sr_edit_blocked(edit, name) && (!strip_unknown || is_known(edit, span, name))))
             continue;
         int rc = sr_edits_remove_one(edit->list, (uint32_t)i); /* this walk also finds duplicates */
         if (rc)
@@ -182,6 +190,8 @@ int sr_edit_params(struct sr_edit *edit)
         rc = cap(edit, doc->at.max_tokens, "max_tokens", max_tokens);
     if (!rc)
         rc = cap(edit, doc->at.max_completion_tokens, "max_completion_tokens", max_tokens);
+    if (!rc)
+        rc = cap(edit, doc->at.max_output_tokens, "max_output_tokens", max_tokens);
     if (!rc)
         rc = cap(edit, doc->at.n, "n", max_n);
     return rc;

@@ -1,8 +1,8 @@
 /*
  * The system prompt of a decision: before or after the client's own, or in its place.
  *
- * Only the first message counts as the client's system prompt, and only with role system or developer. Its
- * other members and, when inserting, the bytes of its content are unchanged.
+ * Where the dialect has a member for it, that member counts; else only the first message, and only with role
+ * system or developer. Its other members and, when inserting, the bytes of its content are unchanged.
  */
 #include "router/edit/kinds.h"
 #include "router/edit/piece.h"
@@ -74,12 +74,33 @@ static int append_content(struct sr_edit *edit, uint32_t content, struct sr_byte
     return text.p ? sr_edits_range(edit->list, span->end - 1, span->end - 1, text) : SR_ENOMEM;
 }
 
+/* The prompt in the member for instructions: a string, or a list of text parts. */
+static int edit_member(struct sr_edit *edit, struct sr_bytes prompt)
+{
+    uint32_t system = edit->doc->at.system;
+    int kind = system == SR_SPAN_NONE ? -1 : edit->doc->spans[system].kind;
+    edit->out->injected_prompt = true;
+    if (edit->decision->plugins.system_prompt.mode == SR_PROMPT_REPLACE ||
+        (kind != SR_JSON_STRING && kind != SR_JSON_ARRAY)) {
+        struct sr_bytes json = sr_edit_json(edit, "\"", prompt, "\"");
+        if (!json.p)
+            return SR_ENOMEM;
+        return sr_edits_set_member(edit->list, SR_SPAN_NONE, sr_bytes_str(edit->doc->dialect->system_member),
+                                   json);
+    }
+    return edit->decision->plugins.system_prompt.mode == SR_PROMPT_APPEND
+               ? append_content(edit, system, prompt)
+               : insert_content(edit, system, prompt);
+}
+
 int sr_edit_prompt(struct sr_edit *edit)
 {
     const struct sr_request *doc = edit->doc;
     struct sr_bytes prompt = sr_bytes_str(edit->decision->plugins.system_prompt.text);
     if (!edit->decision->plugins.system_prompt.set || prompt.n == 0 || !doc->dialect->takes_system_prompt)
         return SR_OK;
+    if (doc->dialect->system_member)
+        return edit_member(edit, prompt);
     uint32_t first = doc->at.messages + 1; /* spans are in order: its first element, if it has one */
     if (first >= doc->n_spans || doc->spans[first].id != SR_AT_MESSAGE ||
         doc->spans[first].parent != doc->at.messages)

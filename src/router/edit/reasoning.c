@@ -2,7 +2,8 @@
  * Reasoning: switches reasoning on or off with the members of the chosen model's family.
  *
  * The decision overrides the client's own `reasoning_effort`; the client's other chat_template_kwargs
- * stay. A model without a family gets no reasoning members.
+ * stay. Responses take the effort in `reasoning`, Messages a budget in `thinking`. A model without a family
+ * gets no reasoning members of chats; what clients set in these two stays.
  */
 #include "router/edit/kinds.h"
 #include "router/edit/piece.h"
@@ -60,12 +61,10 @@ static int set_effort(struct sr_edit *edit, const struct sr_config_family *famil
     return sr_edits_set_member(edit->list, SR_SPAN_NONE, sr_bytes_str(parameter), value);
 }
 
-int sr_edit_reasoning(struct sr_edit *edit)
+static int edit_members(struct sr_edit *edit)
 {
     const struct sr_router *router = edit->in->router;
     const struct sr_config_model *model = &router->config->models[edit->in->model];
-    if (!edit->doc->dialect->takes_reasoning)
-        return SR_OK;
     if (model->family < 0)
         return drop_effort(edit);
     const struct sr_config_family *family = &router->config->families[model->family];
@@ -82,4 +81,122 @@ int sr_edit_reasoning(struct sr_edit *edit)
     return rc ? rc
               : set_kwarg(edit, family->parameter,
                           edit->in->choice->use_reasoning ? SR_LIT("true") : SR_LIT("false"));
+}
+
+/* ---- an effort in an object ---- */
+
+/* Without reasoning the client's effort or low; a family that is switched by its template is switched off. */
+static int edit_effort(struct sr_edit *edit)
+{
+    const struct sr_config *config = edit->in->router->config;
+    int family = config->models[edit->in->model].family;
+    uint32_t reasoning = edit->doc->at.reasoning, effort = edit->doc->at.reasoning_effort;
+    bool object = reasoning != SR_SPAN_NONE && edit->doc->spans[reasoning].kind == SR_JSON_OBJECT;
+    if (family < 0)
+        return SR_OK;
+    edit->out->family = family;
+    edit->owns_reasoning = true;
+    struct sr_bytes value = effort_value(edit);
+    if (!edit->in->choice->use_reasoning &&
+        config->families[family].type == SR_REASONING_CHAT_TEMPLATE_KWARGS)
+        value = SR_LIT("\"none\"");
+    if (!value.p)
+        return SR_ENOMEM;
+    if (object && effort != SR_SPAN_NONE)
+        return sr_edits_replace(edit->list, effort, value);
+    if (object)
+        return sr_edits_set_member(edit->list, reasoning, SR_LIT("effort"), value);
+    const char *whole = sr_arena_printf(edit->arena, "{\"effort\":%.*s}", (int)value.n, value.p);
+    return whole ? sr_edits_set_member(edit->list, SR_SPAN_NONE, SR_LIT("reasoning"), sr_bytes_str(whole))
+                 : SR_ENOMEM;
+}
+
+/* ---- a budget of tokens ---- */
+
+#define BUDGET_MIN 1024u /* the smallest that the API takes */
+
+/* A whole number; 0 for everything else. */
+static unsigned long long number_of(const struct sr_request *doc, uint32_t span)
+{
+    unsigned long long n = 0;
+    if (span == SR_SPAN_NONE || doc->spans[span].kind != SR_JSON_NUMBER ||
+        !sr_bytes_to_u64(sr_span_raw(&doc->spans[span], doc->body), &n))
+        return 0;
+    return n;
+}
+
+static unsigned long long budget_of(const char *effort)
+{
+    static const struct {
+        const char *effort;
+        unsigned long long tokens;
+    } budgets[] = {
+        {"minimal", BUDGET_MIN}, {"low", 2048}, {"medium", 8192}, {"high", 24576}, {"xhigh", 32768}};
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
+        if (strcmp(budgets[i].effort, effort) == 0)
+            return budgets[i].tokens;
+    return 8192;
+}
+
+/* Does the request set what the API does not take together with thinking: a temperature, `top_k`, a tool that
+ * must be called, calls in its history that no thinking precedes? */
+static bool rules_out_thinking(struct sr_edit *edit)
+{
+    const struct sr_request *doc = edit->doc;
+    for (size_t i = 0; i < doc->n_spans; i++) {
+        const struct sr_span *span = &doc->spans[i];
+        struct sr_bytes raw = sr_span_raw(span, doc->body), key;
+        if (span->id == SR_AT_TYPE && sr_bytes_eq(raw, SR_LIT("\"tool_use\"")))
+            return true;
+        if (!sr_request_is_top(span))
+            continue;
+        if (span->id == SR_AT_TOOL_CHOICE && !sr_bytes_contains(raw, SR_LIT("\"auto\"")) &&
+            !sr_bytes_contains(raw, SR_LIT("\"none\"")))
+            return true;
+        key = sr_request_key(doc, span, edit->arena);
+        if (!key.p || sr_bytes_eq(key, SR_LIT("temperature")) || sr_bytes_eq(key, SR_LIT("top_k")))
+            return true;
+    }
+    return false;
+}
+
+/* A client that asked for thinking keeps its own budget. */
+static int edit_thinking(struct sr_edit *edit)
+{
+    const struct sr_config *config = edit->in->router->config;
+    const struct sr_request *doc = edit->doc;
+    uint32_t thinking = doc->at.thinking;
+    int family = config->models[edit->in->model].family;
+    bool on = edit->in->choice->use_reasoning;
+    bool asked = thinking != SR_SPAN_NONE && doc->spans[thinking].kind == SR_JSON_OBJECT &&
+                 !sr_bytes_contains(sr_span_raw(&doc->spans[thinking], doc->body), SR_LIT("\"disabled\""));
+    if (family < 0)
+        return SR_OK;
+    edit->out->family = family;
+    edit->owns_reasoning = true;
+    if (!on)
+        return asked ? sr_edits_replace(edit->list, thinking, SR_LIT("{\"type\":\"disabled\"}")) : SR_OK;
+    unsigned long long most = number_of(doc, doc->at.max_tokens), budget = budget_of(edit->in->effort);
+    if (budget >= most)
+        budget = most ? most - 1 : 0;
+    if (asked || budget < BUDGET_MIN || rules_out_thinking(edit))
+        return SR_OK;
+    const char *json = sr_arena_printf(edit->arena, "{\"type\":\"enabled\",\"budget_tokens\":%llu}", budget);
+    return json ? sr_edits_set_member(edit->list, SR_SPAN_NONE, SR_LIT("thinking"), sr_bytes_str(json))
+                : SR_ENOMEM;
+}
+
+int sr_edit_reasoning(struct sr_edit *edit)
+{
+    switch (edit->doc->dialect->reasoning) {
+    case SR_REASONING_FORM_NONE:
+        break;
+    case SR_REASONING_FORM_MEMBERS:
+        return edit_members(edit);
+    case SR_REASONING_FORM_EFFORT:
+        return edit_effort(edit);
+    case SR_REASONING_FORM_THINKING:
+        return edit_thinking(edit);
+    }
+    return SR_OK;
 }

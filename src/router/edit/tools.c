@@ -2,7 +2,10 @@
  * The tools of a request, as its plan says (router/toolbox/plan.h): elements go, others join them, or all go
  * with what speaks of them. Tools that stay keep their bytes.
  */
+#include "base/json_read.h"
+#include "base/json_write.h"
 #include "router/edit/kinds.h"
+#include "router/edit/tool_history.h"
 
 #define ADDED_MAX ((size_t)16 << 20)
 
@@ -30,64 +33,6 @@ static int remove_members(struct sr_edit *edit)
             return SR_ENOMEM;
         if (is_of_tools(name))
             rc = sr_edits_remove_one(edit->list, (uint32_t)i);
-    }
-    return rc;
-}
-
-/* What a message has to do with tools. */
-struct trace {
-    bool result; /* it is the result of a call */
-    bool calls;  /* it calls */
-    bool speaks; /* it has a content, too */
-};
-
-static struct trace trace_of(struct sr_edit *edit, uint32_t message)
-{
-    const struct sr_request *doc = edit->doc;
-    struct trace trace = {false, false, false};
-    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end; i++) {
-        const struct sr_span *span = &doc->spans[i];
-        if (span->parent != message)
-            continue;
-        struct sr_bytes key = sr_request_key(doc, span, edit->arena), text = SR_LIT("");
-        if (span->kind == SR_JSON_STRING)
-            text = sr_span_text(span, doc->body, edit->arena);
-        if (span->id == SR_AT_ROLE)
-            trace.result = sr_bytes_eq(text, SR_LIT("tool")) || sr_bytes_eq(text, SR_LIT("function"));
-        else if (span->id == SR_AT_CONTENT)
-            trace.speaks = text.n != 0 || (span->kind == SR_JSON_ARRAY && !(span->flags & SR_SPAN_EMPTY));
-        else if (sr_bytes_eq(key, SR_LIT("tool_calls")) || sr_bytes_eq(key, SR_LIT("function_call")))
-            trace.calls = true;
-    }
-    return trace;
-}
-
-static int remove_calls(struct sr_edit *edit, uint32_t message)
-{
-    const struct sr_request *doc = edit->doc;
-    int rc = SR_OK;
-    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end && !rc;
-         i++) {
-        struct sr_bytes key = sr_request_key(doc, &doc->spans[i], edit->arena);
-        if (doc->spans[i].parent == message &&
-            (sr_bytes_eq(key, SR_LIT("tool_calls")) || sr_bytes_eq(key, SR_LIT("function_call"))))
-            rc = sr_edits_remove_one(edit->list, (uint32_t)i);
-    }
-    return rc;
-}
-
-static int strip_history(struct sr_edit *edit)
-{
-    const struct sr_request *doc = edit->doc;
-    int rc = SR_OK;
-    for (size_t i = 0; i < doc->n_spans && !rc; i++) {
-        if (doc->spans[i].id != SR_AT_MESSAGE || doc->spans[i].kind != SR_JSON_OBJECT)
-            continue;
-        struct trace trace = trace_of(edit, (uint32_t)i);
-        if (trace.result || (trace.calls && !trace.speaks))
-            rc = sr_edits_remove(edit->list, (uint32_t)i);
-        else if (trace.calls)
-            rc = remove_calls(edit, (uint32_t)i);
     }
     return rc;
 }
@@ -126,6 +71,31 @@ static int drop_tools(struct sr_edit *edit, const struct sr_tool_plan *plan)
     return rc;
 }
 
+/* Appends a tool of a database, which chat completions define, as the request's dialect does. */
+static int put_tool(enum sr_tool_form form, struct sr_bytes tool, struct sr_buf *out)
+{
+    static const char *const copied[] = {"name", "description", "parameters", "strict"};
+    sr_json_view root;
+    if (form == SR_TOOL_FORM_NESTED || sr_json_view_open(&root, tool, NULL))
+        return sr_buf_append_bytes(out, tool);
+    sr_json_view function = sr_json_view_get(root, "function");
+    struct sr_json_writer w = sr_json_writer_of(out);
+    bool schema = form == SR_TOOL_FORM_SCHEMA;
+    sr_json_object(&w, NULL);
+    if (!schema)
+        sr_json_text(&w, "type", "function");
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
+        sr_json_view value = sr_json_view_get(function, copied[i]);
+        bool parameters = strcmp(copied[i], "parameters") == 0;
+        if (value.n && !(schema && strcmp(copied[i], "strict") == 0))
+            sr_json_raw(&w, schema && parameters ? "input_schema" : copied[i], value);
+        else if (schema && parameters)
+            sr_json_raw(&w, "input_schema", SR_LIT("{\"type\":\"object\"}"));
+    }
+    sr_json_object_end(&w);
+    return w.rc;
+}
+
 static struct sr_bytes joined(struct sr_edit *edit, const struct sr_tool_plan *plan, const char *before,
                               const char *after)
 {
@@ -137,7 +107,7 @@ static struct sr_bytes joined(struct sr_edit *edit, const struct sr_tool_plan *p
         if (i)
             rc = sr_buf_append_bytes(&buf, SR_LIT(","));
         if (!rc)
-            rc = sr_buf_append_bytes(&buf, plan->add[i]);
+            rc = put_tool(edit->doc->dialect->tool_form, plan->add[i], &buf);
     }
     if (!rc)
         rc = sr_buf_append_bytes(&buf, sr_bytes_str(after));
@@ -179,7 +149,10 @@ static int fix_choice(struct sr_edit *edit, const struct sr_tool_plan *plan)
         if (none && (choice || sr_bytes_eq(key, SR_LIT("parallel_tool_calls"))))
             rc = sr_edits_remove_one(edit->list, (uint32_t)i);
         else if (choice && plan->retargets)
-            rc = sr_edits_replace(edit->list, (uint32_t)i, SR_LIT("\"auto\""));
+            rc = sr_edits_replace(edit->list, (uint32_t)i,
+                                  doc->dialect->tool_form == SR_TOOL_FORM_SCHEMA
+                                      ? SR_LIT("{\"type\":\"auto\"}")
+                                      : SR_LIT("\"auto\""));
     }
     return rc;
 }
@@ -191,7 +164,7 @@ int sr_edit_tools(struct sr_edit *edit)
         return SR_OK;
     if (plan->remove_all) {
         int rc = remove_members(edit);
-        return rc || !plan->strip_history ? rc : strip_history(edit);
+        return rc || !plan->strip_history ? rc : sr_edit_strip_history(edit);
     }
     if (!plan->n_dropped && !plan->n_add && (plan->why_not || plan->n_own))
         return SR_OK;

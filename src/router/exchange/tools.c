@@ -27,7 +27,7 @@ static enum sr_phase_step begin(sr_exchange *x)
 {
     const struct sr_config *config = x->router->config;
     const struct sr_config_decision *decision = sr_record_decision(&x->record, config);
-    if (x->named || !decision || !x->body.doc.dialect->has_messages ||
+    if (x->named || !decision || !x->body.doc.dialect->takes_tools ||
         !sr_tools_asked(config, &decision->plugins))
         return SR_PHASE_NEXT;
     struct sr_tool_choice_in in = {

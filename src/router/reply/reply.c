@@ -34,7 +34,7 @@ int sr_reply_error(const struct sr_dialect_ops *dialect, const struct sr_refusal
     bool typed = refusal->type && refusal->type[0];
     struct sr_dialect_error error = {sr_bytes_str(refusal->message),
                                      typed ? refusal->type : type_of(refusal->status), refusal->code,
-                                     refusal->param};
+                                     refusal->param, refusal->status};
     return dialect->error(&error, out);
 }
 

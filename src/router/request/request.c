@@ -40,12 +40,18 @@ void sr_request_index(struct sr_request *doc)
         [SR_AT_KWARGS] = &at->kwargs,
         [SR_AT_MAX_TOKENS] = &at->max_tokens,
         [SR_AT_MAX_COMPLETION_TOKENS] = &at->max_completion_tokens,
+        [SR_AT_MAX_OUTPUT_TOKENS] = &at->max_output_tokens,
         [SR_AT_N] = &at->n,
+        [SR_AT_REASONING] = &at->reasoning,
+        [SR_AT_THINKING] = &at->thinking,
+        [SR_AT_BACKGROUND] = &at->background,
     };
     for (size_t i = 0; i < doc->n_spans; i++) {
         uint16_t id = doc->spans[i].id;
         if (id < sizeof slots / sizeof slots[0] && slots[id])
             *slots[id] = (uint32_t)i;
+        else if (id == SR_AT_SYSTEM && sr_request_is_top(&doc->spans[i]))
+            at->system = (uint32_t)i;
     }
     /* An include_usage of an earlier stream_options does not count. */
     if (at->include_usage != SR_SPAN_NONE && doc->spans[at->include_usage].parent != at->stream_options)
@@ -59,6 +65,18 @@ struct sr_bytes sr_request_key(const struct sr_request *doc, const struct sr_spa
         return (struct sr_bytes){"", 0};
     size_t n = span->key_end - span->key_start - 2;
     return sr_json_unescape(sr_bytes_of(doc->body.p + span->key_start + 1, n), arena);
+}
+
+uint32_t sr_request_turns(const struct sr_request *doc)
+{
+    uint32_t prompt = doc->at.prompt, first = prompt + 1; /* spans are in order: its first element */
+    if (doc->dialect->has_messages)
+        return doc->at.messages;
+    if (prompt == SR_SPAN_NONE || doc->spans[prompt].kind != SR_JSON_ARRAY)
+        return SR_SPAN_NONE;
+    bool items =
+        first < doc->n_spans && doc->spans[first].id == SR_AT_MESSAGE && doc->spans[first].parent == prompt;
+    return items ? prompt : SR_SPAN_NONE;
 }
 
 bool sr_request_is_true(const struct sr_request *doc, uint32_t span)
@@ -91,6 +109,9 @@ bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *c
         if (kind != SR_JSON_TRUE && kind != SR_JSON_FALSE && kind != SR_JSON_NULL)
             return complain_type(complaint, "stream", "boolean", kind);
     }
+    if (sr_request_is_true(doc, at->background))
+        return complain(complaint, "background", "unsupported_value",
+                        "background is not supported: an answer is not fetched later");
     if (!doc->dialect->has_messages)
         return true;
     if (at->messages == SR_SPAN_NONE)
@@ -234,16 +255,31 @@ static uint64_t total_texts(const struct sr_request *doc, uint32_t container)
     return total;
 }
 
-/* Joins the last user message; when it has no text, all texts of other roles but `tool`. */
-static void join_chat(struct joined *out, const struct sr_request *doc)
+/* Is there a text in this content? */
+static bool has_text(const struct sr_request *doc, uint32_t content)
 {
-    uint32_t messages = doc->at.messages, last_user = SR_SPAN_NONE;
-    size_t end = doc->spans[messages].end, i;
-    for (i = messages; (i = sr_walk_message(doc, i)) < doc->n_spans && doc->spans[i].start < end; i++) {
+    return sr_walk_text(doc, content, doc->spans[content].end, SR_TEXTS_CONTENT) < doc->n_spans;
+}
+
+uint32_t sr_request_last_turn(const struct sr_request *doc)
+{
+    uint32_t turns = sr_request_turns(doc), last = SR_SPAN_NONE;
+    if (turns == SR_SPAN_NONE)
+        return last;
+    size_t end = doc->spans[turns].end;
+    for (size_t i = turns; (i = sr_walk_message(doc, i)) < doc->n_spans && doc->spans[i].start < end; i++) {
         uint32_t content = sr_walk_content(doc, i);
-        if (content != SR_SPAN_NONE && sr_walk_role(doc, i) == SR_ROLE_USER)
-            last_user = content;
+        if (content != SR_SPAN_NONE && sr_walk_role(doc, i) == SR_ROLE_USER && has_text(doc, content))
+            last = content;
     }
+    return last;
+}
+
+/* Joins the last user message with a text; without one, all texts of other roles but `tool`. */
+static void join_chat(struct joined *out, const struct sr_request *doc, uint32_t messages)
+{
+    uint32_t last_user = sr_request_last_turn(doc);
+    size_t end = doc->spans[messages].end, i;
     if (last_user != SR_SPAN_NONE)
         join_texts(out, doc, last_user);
     if (out->text.n)
@@ -259,13 +295,14 @@ static void join_chat(struct joined *out, const struct sr_request *doc)
 struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total)
 {
     struct joined out = {.arena = arena, .text = {"", 0}};
-    uint32_t container = doc->dialect->has_messages ? doc->at.messages : doc->at.prompt;
+    uint32_t turns = sr_request_turns(doc);
+    uint32_t container = turns == SR_SPAN_NONE && !doc->dialect->has_messages ? doc->at.prompt : turns;
     *total = 0;
     if (container == SR_SPAN_NONE)
         return out.text;
     *total = total_texts(doc, container);
-    if (doc->dialect->has_messages)
-        join_chat(&out, doc);
+    if (turns != SR_SPAN_NONE)
+        join_chat(&out, doc, turns);
     else
         join_texts(&out, doc, container);
     return out.failed ? (struct sr_bytes){NULL, 0} : out.text;

@@ -14,7 +14,8 @@
 /* Indices of the spans that count, the last one of a repeated member; SR_SPAN_NONE = absent. */
 struct sr_members {
     uint32_t model, stream, stream_options, include_usage, messages, prompt, metadata, reasoning_effort,
-        kwargs, max_tokens, max_completion_tokens, n;
+        kwargs, max_tokens, max_completion_tokens, max_output_tokens, n, system, reasoning, thinking,
+        background;
 };
 
 /* A body, or the part of it that has been read. */
@@ -37,6 +38,10 @@ bool sr_request_is_top(const struct sr_span *span);
 struct sr_bytes sr_request_key(const struct sr_request *doc, const struct sr_span *span,
                                struct sr_arena *arena);
 
+/* The list whose elements are messages: `messages`, or a prompt that is such a list. SR_SPAN_NONE: there is
+ * none, and all texts are one turn. */
+uint32_t sr_request_turns(const struct sr_request *doc);
+
 /* True when the value is the literal `true`. */
 bool sr_request_is_true(const struct sr_request *doc, uint32_t span);
 
@@ -47,8 +52,8 @@ struct sr_complaint {
     char message[200];
 };
 
-/* Checks that need no bytes: the types of `stream` and `messages`, and that a chat has messages. True when
- * valid, else `complaint` is filled. */
+/* Checks that need no bytes: the types of `stream` and `messages`, that a chat has messages, and that the
+ * answer is not fetched later. True when valid, else `complaint` is filled. */
 bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *complaint);
 
 /* Checks that members which affect routing occur once: of two `messages` (or roles, contents, prompts,
@@ -63,10 +68,13 @@ uint32_t sr_request_find_alike(const struct sr_request *doc);
 bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
                                struct sr_complaint *complaint);
 
-/* The text that signals read: the last user message, its text parts joined by a space; without one, all
- * texts of other roles but `tool`. For completions the prompt. `total` receives the bytes of all texts of
+/* The text that signals read: the last user message with a text, its parts joined by a space; without one,
+ * all texts of other roles but `tool`. For completions the prompt. `total` receives the bytes of all texts of
  * the request. `p` is NULL when out of memory. Borrows from the body or the arena. */
 struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total);
+
+/* The content of the last user message with a text; SR_SPAN_NONE without one. */
+uint32_t sr_request_last_turn(const struct sr_request *doc);
 
 /* The name of a kind of value: "number", "array", ... */
 const char *sr_request_kind_name(int kind);

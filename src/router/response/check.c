@@ -50,6 +50,7 @@ static void check_finish(struct sr_response_guard *guard)
         return;
     guard->clean = guard->check.came;
     guard->closed = guard->check.finished;
+    guard->at = guard->check.at;
 }
 
 /* Runs on the owner's thread, through the mailbox. */
@@ -91,6 +92,7 @@ static void check_begin(struct sr_response_guard *guard, uint64_t came)
     guard->check.fresh = guard->texts.fresh;
     guard->check.came = came;
     guard->check.finished = guard->texts.finished;
+    guard->check.at = guard->texts.at;
     sr_response_texts_taken(&guard->texts, SR_RESPONSE_WINDOW - step);
     if (rc) {
         sr_response_check_failed(guard, rc);
@@ -127,6 +129,7 @@ void sr_response_check_advance(struct sr_response_guard *guard, uint64_t came)
         return;
     guard->clean = came;
     guard->closed |= guard->found ? 0 : guard->texts.finished;
+    guard->at = guard->found ? guard->at : guard->texts.at;
 }
 
 void sr_response_guard_timeout(struct sr_response_guard *guard)

@@ -11,6 +11,23 @@ struct sr_answer_number {
     uint64_t value;
 };
 
+/* The type of an event: nearly all servers write it first, which needs no scan. */
+static struct sr_bytes type_of(struct sr_answer_event *event)
+{
+    static const struct sr_bytes first = {"{\"type\":\"", 9};
+    struct sr_bytes data = event->data;
+    if (data.n > first.n && memcmp(data.p, first.p, first.n) == 0) {
+        const char *end = memchr(data.p + first.n, '"', data.n - first.n);
+        return end ? sr_bytes_of(data.p + first.n, (size_t)(end - data.p) - first.n) : SR_LIT("");
+    }
+    if (sr_answer_event_scan(event))
+        for (size_t i = 0; i < event->n_spans; i++)
+            if (event->spans[i].id == SR_ANSWER_TYPE && event->spans[i].kind == SR_JSON_STRING)
+                return sr_bytes_of(data.p + event->spans[i].start + 1,
+                                   event->spans[i].end - event->spans[i].start - 2);
+    return SR_LIT("");
+}
+
 void sr_answer_event_init(struct sr_answer_event *event, const struct sr_sse_frame *frame,
                           const struct sr_dialect_ops *dialect, const struct sr_paths *paths,
                           struct sr_arena *arena, struct sr_buf *before)
@@ -28,7 +45,10 @@ void sr_answer_event_init(struct sr_answer_event *event, const struct sr_sse_fra
         .arena = arena,
         .before = before,
     };
-    event->done = event->has_data && sr_bytes_eq(frame->data, sr_bytes_str(dialect->done));
+    event->mark = event->has_data && sr_bytes_eq(frame->data, sr_bytes_str(dialect->done));
+    if (dialect->event_kind && event->has_data && !event->mark)
+        event->kind = dialect->event_kind(type_of(event));
+    event->done = event->mark || event->kind.ends;
 }
 
 void sr_answer_event_init_body(struct sr_answer_event *event, struct sr_bytes body,
@@ -60,7 +80,7 @@ bool sr_answer_event_scan(struct sr_answer_event *event)
     if (event->scanned)
         return event->is_json;
     event->scanned = true;
-    if (!event->has_data || event->done || sr_scan_new(&scan, event->paths, limits, event->arena))
+    if (!event->has_data || event->mark || sr_scan_new(&scan, event->paths, limits, event->arena))
         return false;
     int rc = sr_scan_feed(scan, event->data.p, event->data.n, NULL);
     if ((rc != SR_OK && rc != SR_MORE) || sr_scan_finish(scan, NULL))
@@ -73,7 +93,7 @@ bool sr_answer_event_scan(struct sr_answer_event *event)
 
 static bool find_usage(struct sr_answer_event *event)
 {
-    if (!event->has_data || event->done || !sr_bytes_contains(event->data, SR_LIT("\"usage\"")) ||
+    if (!event->has_data || event->mark || !sr_bytes_contains(event->data, SR_LIT("\"usage\"")) ||
         !sr_answer_event_scan(event) || !event->is_object)
         return false;
     for (size_t i = 0; i < event->n_spans; i++)
@@ -87,6 +107,46 @@ bool sr_answer_event_has_usage(struct sr_answer_event *event)
     if (event->usage == SR_USAGE_UNKNOWN)
         event->usage = find_usage(event) ? SR_USAGE_THERE : SR_USAGE_NONE;
     return event->usage == SR_USAGE_THERE;
+}
+
+uint16_t sr_answer_event_text(const struct sr_answer_event *event, const struct sr_span *span)
+{
+    bool string = span->kind == SR_JSON_STRING;
+    switch (span->id) {
+    case SR_ANSWER_PART:
+        return string ? SR_ANSWER_TEXT : 0;
+    case SR_ANSWER_DELTA:
+        return string ? event->kind.delta : 0;
+    case SR_ANSWER_WHOLE_REASONING:
+        return string ? SR_ANSWER_REASONING : 0;
+    case SR_ANSWER_WHOLE_REFUSAL:
+        return string ? SR_ANSWER_REFUSAL : 0;
+    case SR_ANSWER_WHOLE_ARGUMENTS:
+        return string ? SR_ANSWER_ARGUMENTS : 0;
+    case SR_ANSWER_INPUT:
+        return span->kind == SR_JSON_OBJECT && !(span->flags & SR_SPAN_EMPTY) ? SR_ANSWER_INPUT : 0;
+    case SR_ANSWER_TEXT:
+    case SR_ANSWER_REASONING:
+    case SR_ANSWER_REFUSAL:
+    case SR_ANSWER_ARGUMENTS:
+        return string ? span->id : 0;
+    default:
+        return 0;
+    }
+}
+
+bool sr_answer_event_is_whole(const struct sr_answer_event *event, const struct sr_span *span)
+{
+    switch (span->id) {
+    case SR_ANSWER_PART:
+    case SR_ANSWER_WHOLE_REASONING:
+    case SR_ANSWER_WHOLE_REFUSAL:
+    case SR_ANSWER_WHOLE_ARGUMENTS:
+    case SR_ANSWER_INPUT:
+        return true;
+    default:
+        return event->is_body;
+    }
 }
 
 static void read_numbers(struct sr_answer_event *event)

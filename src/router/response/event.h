@@ -30,9 +30,11 @@ struct sr_answer_event {
     size_t data_at;       /* offset of `data` in `raw`, when `editable` */
     bool whole;           /* false: a piece of an event over the maximum, or an unfinished end: only `raw` */
     bool has_data;
-    bool editable; /* `data` is one run of bytes of `raw` */
-    bool done;     /* it ends the stream */
-    bool is_body;  /* a whole answer, no event */
+    bool editable;             /* `data` is one run of bytes of `raw` */
+    bool done;                 /* it ends the stream */
+    bool mark;                 /* its data says only that; nothing in it is read */
+    struct sr_event_kind kind; /* by its type; all false: it has none */
+    bool is_body;              /* a whole answer, no event */
 
     /* its content; see sr_answer_event_scan */
     const struct sr_paths *paths;
@@ -64,6 +66,12 @@ void sr_answer_event_init_body(struct sr_answer_event *event, struct sr_bytes bo
 /* Fills the spans, at the first call; false when the data is no JSON, has more than SR_ANSWER_SPANS_MAX
  * spans, or out of memory. */
 bool sr_answer_event_scan(struct sr_answer_event *event);
+
+/* What the text at this span is: SR_ANSWER_TEXT, _REASONING, _REFUSAL, _ARGUMENTS or _INPUT; 0: no text. */
+uint16_t sr_answer_event_text(const struct sr_answer_event *event, const struct sr_span *span);
+
+/* True for a text that is complete: of a whole answer, or one that an event repeats. */
+bool sr_answer_event_is_whole(const struct sr_answer_event *event, const struct sr_span *span);
 
 /* True when there is a member `usage`; then the spans are filled too. An event that does not contain the
  * word is not scanned. */

@@ -89,7 +89,8 @@ static enum sr_answer_step block(struct sr_response_guard *guard, struct sr_answ
                                 .model = texts->model,
                                 .created = texts->created,
                                 .open = texts->choices & ~guard->closed,
-                                .code = SR_RESPONSE_BLOCKED_CODE};
+                                .code = SR_RESPONSE_BLOCKED_CODE,
+                                .at = guard->at};
     sr_buf_clear(&guard->words);
     if (guard->dialect->stream_end(&end, &guard->words) == SR_OK)
         gate->says = sr_buf_view(&guard->words);

@@ -41,6 +41,7 @@ struct sr_response_check {
     size_t fresh;  /* bytes that it classifies */
     uint64_t came; /* bytes at the gate when it began */
     uint64_t finished;
+    struct sr_stream_at at;
     uint64_t deadline_ns; /* 0 = none */
 };
 
@@ -52,14 +53,15 @@ struct sr_response_guard {
     bool whole;  /* the answer is a JSON document, not a stream */
     bool unread; /* it is neither, or its body is not seen */
     struct sr_response_texts texts;
-    uint64_t clean;  /* bytes at the gate that may go: their text was classified */
-    uint64_t closed; /* choices whose finish_reason may go too: bits */
-    bool last, done; /* no more bytes follow; the stream has its final event */
-    bool passes;     /* no room to hold bytes: everything passes at once */
-    bool ended;      /* blocked */
-    bool told;       /* the client was warned */
-    uint64_t read;   /* bytes of texts that were classified */
-    int status;      /* status of the latest check that failed */
+    uint64_t clean;         /* bytes at the gate that may go: their text was classified */
+    uint64_t closed;        /* choices whose finish_reason may go too: bits */
+    struct sr_stream_at at; /* where the stream is after the bytes that may go */
+    bool last, done;        /* no more bytes follow; the stream has its final event */
+    bool passes;            /* no room to hold bytes: everything passes at once */
+    bool ended;             /* blocked */
+    bool told;              /* the client was warned */
+    uint64_t read;          /* bytes of texts that were classified */
+    int status;             /* status of the latest check that failed */
     bool found;
     float risk; /* highest risk so far */
     const char *kind;

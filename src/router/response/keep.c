@@ -84,7 +84,7 @@ static bool is_end(const struct sr_answer_event *event, const struct sr_span *sp
 
 static void see(struct seen *seen, struct sr_answer_event *event)
 {
-    if (event->done || !event->data.n)
+    if (event->mark || !event->data.n)
         return;
     if (!sr_answer_event_scan(event) || !event->is_object) {
         seen->failed = true;
@@ -94,8 +94,8 @@ static void see(struct seen *seen, struct sr_answer_event *event)
         const struct sr_span *span = &event->spans[i];
         if (span->id == SR_ANSWER_CHOICE || span->id == SR_ANSWER_FINISH)
             see_choice(seen, event, span);
-        else if (span->id >= SR_ANSWER_TEXT && span->id <= SR_ANSWER_BLOCK)
-            seen->content |= span->id == SR_ANSWER_BLOCK || span->kind == SR_JSON_STRING;
+        else if (span->id == SR_ANSWER_BLOCK || sr_answer_event_text(event, span))
+            seen->content = true;
         else if (span->id == SR_ANSWER_STOP || span->id == SR_ANSWER_STATUS)
             seen->ended |= is_end(event, span);
         else if (is_error(event, span))
@@ -125,7 +125,7 @@ static bool is_whole_stream(struct sr_bytes bytes, const struct sr_dialect_ops *
     sr_buf_dispose(&before);
     sr_arena_dispose(&arena);
     sr_sse_frames_dispose(&frames);
-    return done && dialect->done;
+    return done;
 }
 
 static bool is_whole_body(struct sr_bytes bytes, const struct sr_paths *paths, struct seen *seen)

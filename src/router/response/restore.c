@@ -96,7 +96,7 @@ static int change(const struct sr_restore *restore, struct sr_bytes text, bool i
 /* True when this event ends the span's choice. In a whole answer every text is complete. */
 static bool is_final(const struct sr_answer_event *event, const struct sr_span *span)
 {
-    if (event->is_body)
+    if (sr_answer_event_is_whole(event, span))
         return true;
     for (size_t i = 0; i < event->n_spans; i++)
         if (event->spans[i].id == SR_ANSWER_FINISH && event->spans[i].kind == SR_JSON_STRING &&
@@ -151,25 +151,50 @@ static int release_all(struct sr_restore *restore, struct sr_buf *out)
     return rc;
 }
 
-/* Appends the held texts of a choice before it ends. */
-static int release_ended(struct sr_restore *restore, struct sr_answer_event *event)
+/* Appends the held texts of this choice. */
+static int release_choice(struct sr_restore *restore, uint64_t choice, struct sr_buf *out)
 {
     int rc = SR_OK;
+    for (size_t k = 0; !rc && k < SR_RESTORE_TEXTS; k++)
+        if (restore->texts[k].held_n && restore->texts[k].choice == choice)
+            rc = release(&restore->texts[k], out);
+    return rc;
+}
+
+/* The block of an event that closes it or completes a text of it; false: it is no such event. */
+static bool ended_block(const struct sr_answer_event *event, uint64_t *block)
+{
+    unsigned long long value;
+    *block = 0;
+    if (!event->kind.closes && !event->kind.completes)
+        return false;
+    for (size_t i = 0; i < event->n_spans; i++)
+        if (event->spans[i].id == SR_ANSWER_INDEX && event->spans[i].kind == SR_JSON_NUMBER &&
+            sr_bytes_to_u64(sr_span_raw(&event->spans[i], event->data), &value))
+            *block = value;
+    return true;
+}
+
+/* Appends the held texts of a choice, or of a block, before it ends. */
+static int release_ended(struct sr_restore *restore, struct sr_answer_event *event)
+{
+    uint64_t block;
+    int rc = SR_OK;
+    if (restore->texts && ended_block(event, &block))
+        return release_choice(restore, block, event->before);
     for (size_t i = 0; restore->texts && i < event->n_spans; i++) {
         const struct sr_span *end = &event->spans[i];
         if (end->id != SR_ANSWER_FINISH || end->kind != SR_JSON_STRING)
             continue;
-        uint64_t choice = sr_answer_event_choice(event, end);
-        for (size_t k = 0; !rc && k < SR_RESTORE_TEXTS; k++)
-            if (restore->texts[k].held_n && restore->texts[k].choice == choice)
-                rc = release(&restore->texts[k], event->before);
+        if (!rc)
+            rc = release_choice(restore, sr_answer_event_choice(event, end), event->before);
     }
     return rc;
 }
 
-static bool is_text(const struct sr_span *span)
+static bool is_text(const struct sr_answer_event *event, const struct sr_span *span)
 {
-    return span->kind == SR_JSON_STRING && (span->tag & SR_CLASS_RESTORES);
+    return (span->tag & SR_CLASS_RESTORES) && sr_answer_event_text(event, span);
 }
 
 /* Keeps the event, with the marks of earlier stages and every text removed, to send the held part of the
@@ -185,7 +210,7 @@ static int keep_event(struct sr_restore_text *text, const struct sr_answer_event
         memcpy(marks, event->marks, n * sizeof *marks);
     for (size_t i = 0; i < event->n_spans; i++) {
         const struct sr_span *other = &event->spans[i];
-        if (is_text(other))
+        if (is_text(event, other))
             marks[n++] = (struct sr_answer_mark){
                 event->data_at + other->start + 1, event->data_at + other->end - 1, {"", 0}};
     }
@@ -201,7 +226,7 @@ static int keep_event(struct sr_restore_text *text, const struct sr_answer_event
 /* The number of the call that a text belongs to. */
 static uint64_t call_of(struct sr_answer_event *event, const struct sr_span *span)
 {
-    return span->id == SR_ANSWER_ARGUMENTS ? sr_answer_event_call(event, span) : 0;
+    return sr_answer_event_text(event, span) == SR_ANSWER_ARGUMENTS ? sr_answer_event_call(event, span) : 0;
 }
 
 static int hold(struct sr_restore *restore, struct sr_answer_event *event, const struct sr_span *span,
@@ -211,7 +236,7 @@ static int hold(struct sr_restore *restore, struct sr_answer_event *event, const
         text = new_text(restore);
     if (!text || rest.n > sizeof text->held)
         return SR_ELIMIT;
-    text->kind = span->id;
+    text->kind = sr_answer_event_text(event, span);
     text->choice = sr_answer_event_choice(event, span);
     text->call = call_of(event, span);
     int rc = keep_event(text, event, span);
@@ -257,27 +282,31 @@ static int change_text(struct sr_restore *restore, struct sr_answer_event *event
                        struct change *out)
 {
     struct sr_restore_text *held = NULL;
-    struct sr_bytes text = sr_span_text(span, event->data, event->arena);
+    uint16_t kind = sr_answer_event_text(event, span);
+    bool json = kind == SR_ANSWER_INPUT, whole = sr_answer_event_is_whole(event, span);
+    struct sr_bytes text =
+        json ? sr_span_raw(span, event->data) : sr_span_text(span, event->data, event->arena);
     struct sr_buf written;
     size_t left = 0;
     *out = (struct change){.span = span};
-    if (restore->texts)
-        held = find_text(restore, span->id, sr_answer_event_choice(event, span), call_of(event, span));
+    if (restore->texts && !whole)
+        held = find_text(restore, kind, sr_answer_event_choice(event, span), call_of(event, span));
     if (held)
         text = with_held(event, held, text);
     if (!text.p)
         return SR_ENOMEM;
     bool changed = held != NULL;
     sr_buf_init(&written, EVENT_MAX * 4);
-    int rc = change(restore, text, span->id == SR_ANSWER_ARGUMENTS, is_final(event, span), &written, &changed,
-                    &left);
+    int rc = change(restore, text, json || kind == SR_ANSWER_ARGUMENTS, is_final(event, span), &written,
+                    &changed, &left);
     struct sr_bytes rest = {text.p + text.n - left, left};
     if (!rc && left && hold(restore, event, span, held, rest) != SR_OK)
         rc = sr_buf_append_bytes(&written, rest); /* no room: it passes unchanged */
     else if (!rc && held && !left)
         held->held_n = 0;
     if (!rc && (changed || left)) {
-        out->json = as_json(event, sr_buf_view(&written));
+        out->json =
+            json ? sr_arena_dup(event->arena, sr_buf_view(&written)) : as_json(event, sr_buf_view(&written));
         rc = out->json.p ? SR_OK : SR_ENOMEM;
     }
     sr_buf_dispose(&written);
@@ -290,14 +319,16 @@ static int restore_event(void *state, struct sr_answer_event *event)
     size_t n = 0;
     if (event->dropped)
         return SR_OK;
-    if (event->done)
-        return release_all(restore, event->before);
+    if (event->done && release_all(restore, event->before))
+        return SR_ENOMEM;
+    if (event->mark)
+        return SR_OK;
     if (!event->editable || !sr_answer_event_scan(event))
         return SR_OK;
     struct change *changes = sr_arena_calloc(event->arena, event->n_spans + 1, sizeof *changes);
     int rc = changes ? SR_OK : SR_ENOMEM;
     for (size_t i = 0; !rc && i < event->n_spans; i++)
-        if (is_text(&event->spans[i]))
+        if (is_text(event, &event->spans[i]))
             rc = change_text(restore, event, &event->spans[i], &changes[n++]);
     if (!rc)
         rc = release_ended(restore, event);

@@ -43,17 +43,29 @@ static struct sr_response_text *find_text(struct sr_response_texts *texts, uint1
     return text;
 }
 
+static bool has_text(const struct sr_response_texts *texts, uint16_t kind, uint64_t choice, uint64_t call)
+{
+    for (size_t i = 0; i < texts->n; i++)
+        if (texts->items[i].kind == kind && texts->items[i].choice == choice && texts->items[i].call == call)
+            return true;
+    return false;
+}
+
 static void add_text(struct sr_response_texts *texts, struct sr_answer_event *event,
                      const struct sr_span *span)
 {
-    bool part = span->id == SR_ANSWER_PART;
+    bool part = span->id == SR_ANSWER_PART && event->is_body;
+    uint16_t kind = sr_answer_event_text(event, span);
     uint64_t choice = sr_answer_event_choice(event, span);
-    uint64_t call = span->id == SR_ANSWER_ARGUMENTS ? sr_answer_event_call(event, span) : 0;
-    struct sr_bytes decoded = sr_span_text(span, event->data, event->arena);
+    uint64_t call = kind == SR_ANSWER_ARGUMENTS ? sr_answer_event_call(event, span) : 0;
+    if (!event->is_body && sr_answer_event_is_whole(event, span) && has_text(texts, kind, choice, call))
+        return; /* its pieces were there */
+    struct sr_bytes decoded = kind == SR_ANSWER_INPUT ? sr_span_raw(span, event->data)
+                                                      : sr_span_text(span, event->data, event->arena);
     texts->all += decoded.p ? decoded.n : span->end - span->start;
     if (!decoded.p || decoded.n == 0)
         return;
-    struct sr_response_text *text = find_text(texts, part ? SR_ANSWER_TEXT : span->id, choice, call);
+    struct sr_response_text *text = find_text(texts, kind, choice, call);
     size_t room = SR_RESPONSE_TEXT_MAX - texts->fresh;
     if (!text || decoded.n > room)
         return;
@@ -65,11 +77,22 @@ static void add_text(struct sr_response_texts *texts, struct sr_answer_event *ev
         texts->fresh += decoded.n;
 }
 
-/* True for a string that a model has written. */
-static bool is_text(const struct sr_span *span)
+/* Follows a stream whose events have types. */
+static void follow(struct sr_response_texts *texts, struct sr_answer_event *event)
 {
-    return span->id >= SR_ANSWER_TEXT && span->kind == SR_JSON_STRING &&
-           (span->tag & SR_CLASS_MASK) == SR_CLASS_JUDGED;
+    struct sr_stream_at *at = &texts->at;
+    unsigned long long value;
+    at->begun |= event->kind.begins;
+    at->open = (at->open || event->kind.opens) && !event->kind.closes;
+    for (size_t i = 0; i < event->n_spans; i++) {
+        const struct sr_span *span = &event->spans[i];
+        if (span->kind != SR_JSON_NUMBER || !sr_bytes_to_u64(sr_span_raw(span, event->data), &value))
+            continue;
+        if (span->id == SR_ANSWER_INDEX && event->kind.opens)
+            at->block = value;
+        else if (span->id == SR_ANSWER_SEQUENCE)
+            at->sequence = value + 1;
+    }
 }
 
 bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_event *event)
@@ -81,7 +104,7 @@ bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_eve
         const struct sr_span *span = &event->spans[i];
         struct sr_bytes raw = sr_span_raw(span, event->data);
         bool string = span->kind == SR_JSON_STRING;
-        if (is_text(span))
+        if (sr_answer_event_text(event, span))
             add_text(texts, event, span);
         else if (span->id == SR_ANSWER_CHOICE)
             mark(&texts->choices, sr_answer_event_choice(event, span));
@@ -95,6 +118,7 @@ bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_eve
                  sr_bytes_to_u64(raw, &value))
             keep_raw(texts->created, sizeof texts->created, raw);
     }
+    follow(texts, event);
     return true;
 }
 

@@ -32,6 +32,7 @@ struct sr_response_texts {
     uint64_t all;      /* bytes of all texts so far */
     uint64_t finished; /* bit i: choice i has a finish_reason */
     uint64_t choices;  /* bit i: choice i was seen */
+    struct sr_stream_at at;
     /* the first id, model and time that the answer gives, as JSON; "" = none */
     char id[SR_RESPONSE_NAME_MAX], model[SR_RESPONSE_NAME_MAX], created[24];
 };

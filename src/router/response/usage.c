@@ -10,8 +10,9 @@ static unsigned usage_wants(void *state, const struct sr_answer_head *head)
     return head->mode == SR_ANSWER_RAW ? 0 : SR_WANTS_EVENTS;
 }
 
-static void usage_count(struct sr_usage *usage, uint16_t id, struct sr_bytes number)
+static void usage_count(struct sr_usage_reader *reader, uint16_t id, struct sr_bytes number)
 {
+    struct sr_usage *usage = &reader->usage;
     unsigned long long value;
     if (!sr_bytes_to_u64(number, &value))
         return;
@@ -28,10 +29,16 @@ static void usage_count(struct sr_usage *usage, uint16_t id, struct sr_bytes num
     case SR_ANSWER_CACHE_WRITE_TOKENS:
         usage->cache_write = value;
         break;
+    case SR_ANSWER_REST_TOKENS:
+        reader->rest = value;
+        reader->has_rest = true;
+        break;
     default:
         return;
     }
     usage->seen = true;
+    if (reader->has_rest)
+        usage->prompt = reader->rest + usage->cached + usage->cache_write;
 }
 
 /* The bytes of a span that ends in this piece; empty when its beginning was not kept. */
@@ -76,7 +83,7 @@ static void usage_piece(void *state, const struct sr_answer_piece *piece)
         if (span->flags & SR_SPAN_OPEN)
             break;
         char scratch[SR_USAGE_TAIL];
-        usage_count(&reader->usage, span->id, number_bytes(reader, span, piece, scratch));
+        usage_count(reader, span->id, number_bytes(reader, span, piece, scratch));
     }
     keep_tail(reader, piece->bytes);
 }
@@ -84,14 +91,11 @@ static void usage_piece(void *state, const struct sr_answer_piece *piece)
 static int usage_event(void *state, struct sr_answer_event *event)
 {
     struct sr_usage_reader *reader = state;
-    struct sr_usage usage = {.seen = false};
     if (event->is_body || !sr_answer_event_has_usage(event))
         return SR_OK;
     for (size_t i = 0; i < event->n_spans; i++)
         if (event->spans[i].kind == SR_JSON_NUMBER)
-            usage_count(&usage, event->spans[i].id, sr_span_raw(&event->spans[i], event->data));
-    if (usage.seen)
-        reader->usage = usage;
+            usage_count(reader, event->spans[i].id, sr_span_raw(&event->spans[i], event->data));
     return SR_OK;
 }
 

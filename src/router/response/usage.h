@@ -14,8 +14,10 @@
 #define SR_USAGE_TAIL 32
 
 struct sr_usage_reader {
-    struct sr_usage usage; /* the latest */
-    size_t next;           /* first span of a JSON answer that was not read */
+    struct sr_usage usage; /* the latest count of each kind */
+    uint64_t rest;         /* tokens of the prompt beside the cached ones, where an API counts them so */
+    bool has_rest;
+    size_t next; /* first span of a JSON answer that was not read */
     char tail[SR_USAGE_TAIL];
     size_t tail_n;
 };

@@ -49,7 +49,10 @@ static int read_own(struct sr_tool_choice *choice)
     for (size_t i = 0; i < doc->n_spans; i++) {
         if (!is_own(doc, &doc->spans[i]))
             continue;
-        choice->tools[plan->n_own].name = text_in(doc, (uint32_t)i, SR_AT_TOOL_NAME, choice->in.arena);
+        struct sr_bytes name = text_in(doc, (uint32_t)i, SR_AT_TOOL_NAME, choice->in.arena);
+        if (!name.n) /* a tool of the API itself */
+            name = text_in(doc, (uint32_t)i, SR_AT_TYPE, choice->in.arena);
+        choice->tools[plan->n_own].name = name;
         plan->own[plan->n_own++] = (struct sr_tool_own){(uint32_t)i, doc->spans[i].parent, false};
     }
     return SR_OK;
@@ -70,6 +73,8 @@ static bool is_auto(const struct sr_tool_choice *choice)
     uint32_t at = tool_choice_of(doc);
     if (at == SR_SPAN_NONE)
         return choice->plan.n_own != 0;
+    if (doc->spans[at].kind == SR_JSON_OBJECT && doc->dialect->tool_form == SR_TOOL_FORM_SCHEMA)
+        return sr_bytes_contains(sr_span_raw(&doc->spans[at], doc->body), SR_LIT("\"auto\""));
     return doc->spans[at].kind == SR_JSON_STRING &&
            sr_bytes_eq(sr_span_text(&doc->spans[at], doc->body, choice->in.arena), SR_LIT("auto"));
 }

@@ -39,11 +39,11 @@ static void test_tables(void **state)
         assert_true(d->name && d->done && d->error && d->error_event && d->completion &&
                     d->completion_stream && d->stream_end);
         for (size_t k = 0; k < d->request.n; k++)
-            assert_true(d->request.specs[k].id <= SR_AT_DATA && d->request.specs[k].tag <= SR_CLASS_TOKENS &&
-                        (d->request.specs[k].tag == SR_CLASS_CARRIED) ==
-                            (d->request.specs[k].id == SR_AT_MODEL));
+            assert_true(
+                d->request.specs[k].id <= SR_AT_BACKGROUND && d->request.specs[k].tag <= SR_CLASS_TOKENS &&
+                (d->request.specs[k].tag == SR_CLASS_CARRIED) == (d->request.specs[k].id == SR_AT_MODEL));
         for (size_t k = 0; k < d->answer.n; k++)
-            assert_true(d->answer.specs[k].id <= SR_ANSWER_STATUS);
+            assert_true(d->answer.specs[k].id <= SR_ANSWER_SEQUENCE);
     }
     sr_dialect_paths_free(paths);
     sr_dialect_paths_free(NULL);
@@ -94,12 +94,16 @@ static void test_errors(void **state)
     check(
         sr_dialect_chat.error_event(&error, &out), &out,
         "data: {\"error\":{\"message\":\"no \\\"x\\\"\",\"type\":\"t\",\"param\":\"p\",\"code\":null}}\n\n");
-#define TYPED                                                                                                \
-    "{\"type\":\"error\",\"error\":{\"message\":\"no "                                                       \
-    "\\\"x\\\"\",\"type\":\"t\",\"param\":\"p\",\"code\":null}}"
-    check(sr_dialect_messages.error(&error, &out), &out, TYPED);
-    check(sr_dialect_messages.error_event(&error, &out), &out, "event: error\ndata: " TYPED "\n\n");
-    check(sr_dialect_responses.error_event(&error, &out), &out, "event: error\ndata: " TYPED "\n\n");
+#define TYPED(type)                                                                                          \
+    "{\"type\":\"error\",\"error\":{\"type\":\"" type                                                        \
+    "\",\"message\":\"no \\\"x\\\"\",\"param\":\"p\",\"code\":null}}"
+    check(sr_dialect_messages.error(&error, &out), &out, TYPED("t"));
+    error.status = 429;
+    check(sr_dialect_messages.error_event(&error, &out), &out,
+          "event: error\ndata: " TYPED("rate_limit_error") "\n\n");
+    check(sr_dialect_responses.error_event(&error, &out), &out,
+          "event: error\ndata: {\"type\":\"error\",\"sequence_number\":0,\"code\":\"t\",\"message\":\"no "
+          "\\\"x\\\"\",\"param\":\"p\"}\n\n");
     error = (struct sr_dialect_error){.message = SR_LIT("out of memory"), .type = "server_error"};
     assert_int_equal(sr_openai_error(&error, &out), SR_OK);
     assert_true(sr_bytes_eq(sr_buf_view(&out), sr_openai_out_of_memory));

@@ -222,6 +222,50 @@ static void a_taken_port_is_said(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void messages_have_blocks_and_events(void **state)
+{
+    (void)state;
+    const char *body =
+        "{\"model\":\"m\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],"
+        "\"tools\":[{\"name\":\"find\",\"input_schema\":{}}]}";
+    const char *answer =
+        post(0, "/v1/messages", "x-mock-tools: 1\r\nx-mock-reasoning: 1\r\nx-mock-cached: 2", body);
+    assert_non_null(strstr(answer, "\"type\":\"thinking\",\"thinking\":\"I count 5 bytes.\""));
+    assert_non_null(strstr(answer, "\"name\":\"find\",\"input\":{\"query\""));
+    assert_non_null(strstr(answer, "\"stop_reason\":\"tool_use\""));
+    assert_non_null(strstr(answer, "\"input_tokens\":2,\"cache_creation_input_tokens\":0,"
+                                   "\"cache_read_input_tokens\":2"));
+    answer =
+        post(0, "/v1/messages", "", "{\"model\":\"m\",\"stream\":true,\"max_tokens\":9,\"messages\":[]}");
+    assert_non_null(strstr(answer, "event: message_start\ndata: {\"type\":\"message_start\""));
+    assert_non_null(strstr(answer, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"));
+    answer = post(0, "/v1/messages", "", "{\"model\":\"m\",\"messages\":[]}");
+    assert_non_null(strstr(answer, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\""));
+    answer = post(0, "/v1/messages/count_tokens", "", body);
+    assert_string_equal(body_of(answer), "{\"input_tokens\":4}");
+}
+
+static void responses_have_items_and_events(void **state)
+{
+    (void)state;
+    const char *answer = post(0, "/v1/responses", "x-mock-text: {\"a\": 1}",
+                              "{\"model\":\"m\",\"instructions\":\"be\",\"input\":\"hello\"}");
+    assert_non_null(strstr(answer, "\"instructions\":\"be\""));
+    assert_non_null(strstr(answer, "\"text\":\"{\\\"a\\\": 1}\""));
+    assert_non_null(strstr(answer, "\"status\":\"completed\""));
+    answer = post(0, "/v1/responses", "x-mock-tools: 2\r\nx-mock-body-bytes: 80",
+                  "{\"model\":\"m\",\"stream\":true,\"input\":\"hello\"}");
+    assert_non_null(strstr(answer, "event: response.created\n"));
+    assert_non_null(strstr(answer, "\"type\":\"response.completed\",\"sequence_number\":27,"));
+    const char *done = strstr(answer, "response.output_text.done");
+    assert_non_null(done);
+    assert_non_null(strstr(done, "Worker.......... 0.......... answers"));
+    answer =
+        post(0, "/v1/responses", "x-mock-fail-after: 2", "{\"model\":\"m\",\"stream\":true,\"input\":\"x\"}");
+    assert_non_null(strstr(answer, "event: error\ndata: {\"type\":\"error\""));
+    assert_null(strstr(answer, "response.completed"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +277,8 @@ int main(void)
         TEST(a_client_who_leaves_is_counted),
         TEST(refuses_what_it_does_not_know),
         TEST(a_taken_port_is_said),
+        TEST(messages_have_blocks_and_events),
+        TEST(responses_have_items_and_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,6 +165,44 @@ static void test_token_metrics(void **state)
     }
 }
 
+/* Messages count cached tokens beside the others, and tell them when a stream begins; Responses when it ends.
+ */
+static void test_tokens_of_dialects(void **state)
+{
+    static const struct {
+        const char *path, *body, *type, *answer;
+    } cases[] = {
+        {"/v1/messages", "{\"model\":\"small\",\"messages\":[]}", "application/json",
+         "{\"type\":\"message\",\"content\":[],\"usage\":{\"input_tokens\":2,\"cache_creation_input_tokens\":"
+         "3,"
+         "\"cache_read_input_tokens\":4,\"output_tokens\":5}}"},
+        {"/v1/messages", "{\"model\":\"small\",\"messages\":[],\"stream\":true}", "text/event-stream",
+         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":2,"
+         "\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n"
+         "event: message_delta\ndata: "
+         "{\"usage\":{\"output_tokens\":5},\"type\":\"message_delta\",\"delta\":{}}\n\n"
+         "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
+        {"/v1/responses", "{\"model\":\"small\",\"input\":\"x\",\"stream\":true}", "text/event-stream",
+         "data: {\"type\":\"response.created\",\"response\":{\"usage\":null}}\n\n"
+         "data: { \"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":9,"
+         "\"input_tokens_details\":{\"cached_tokens\":4},\"output_tokens\":5}}}\n\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t chunk = 1; chunk < 300; chunk += 7) {
+            sr_runtime *runtime = open_yaml(yaml);
+            struct sr_header_edits edits = {.struct_size = sizeof edits};
+            sr_exchange *x = ask_path(runtime, cases[i].path, cases[i].body, 0);
+            char *got = answer(x, 200, cases[i].type, cases[i].answer, chunk, &edits);
+            assert_string_equal(got, cases[i].answer);
+            free(got);
+            sr_exchange_end(x, SR_END_COMPLETE);
+            assert_true(metric(runtime, "llm_model_prompt_tokens_total{model=\"small\"} ") == 9);
+            assert_true(metric(runtime, "llm_model_completion_tokens_total{model=\"small\"} ") == 5);
+            sr_runtime_close(runtime);
+        }
+}
+
 static void test_answer_headers(void **state)
 {
     struct sr_header_edits edits = {.struct_size = sizeof edits};
@@ -247,10 +285,15 @@ static void test_odd_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_usage_is_taken_out), cmocka_unit_test(test_usage_that_was_asked_for_stays),
-        cmocka_unit_test(test_odd_streams_pass),   cmocka_unit_test(test_pass_through_is_not_copied),
-        cmocka_unit_test(test_token_metrics),      cmocka_unit_test(test_answer_headers),
-        cmocka_unit_test(test_upstream_errors),    cmocka_unit_test(test_upstream_may_not_speak_for_us),
+        cmocka_unit_test(test_usage_is_taken_out),
+        cmocka_unit_test(test_usage_that_was_asked_for_stays),
+        cmocka_unit_test(test_odd_streams_pass),
+        cmocka_unit_test(test_pass_through_is_not_copied),
+        cmocka_unit_test(test_token_metrics),
+        cmocka_unit_test(test_tokens_of_dialects),
+        cmocka_unit_test(test_answer_headers),
+        cmocka_unit_test(test_upstream_errors),
+        cmocka_unit_test(test_upstream_may_not_speak_for_us),
         cmocka_unit_test(test_odd_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
