@@ -1,8 +1,8 @@
 /* Which candidates are eligible, and the claim on the worker that the policy chose of them. */
 #include "pool/choose.h"
 
-#include "base/clock.h"
 #include "pool/circuit.h"
+#include "pool/clock.h"
 
 #define TRIES 16 /* choices of a worker that another thread fills at that moment */
 
@@ -26,7 +26,7 @@ static enum rank rank_of(const struct sr_pool_candidate *candidate)
  * that are open for this request are cooling: it waits for the others. False: none is eligible. */
 static bool mark(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     size_t open[RANKS] = {0}, free[RANKS] = {0};
     for (size_t i = 0; i < ticket->n; i++) {
         struct sr_pool_candidate *c = &ticket->candidates[i];

@@ -1,8 +1,8 @@
 /* The members of a group: a worker, its weight there, and its seat at the picking policy. Offered members
  * live as long as the requests that offer them. */
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "pool/clock.h"
 #include "pool/pace.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static double ramp_of(const struct sr_pool_member *member)
 {
     if (!member->joined_ns || !member->slow_start_ns)
         return 1;
-    uint64_t age = sr_clock_ns() - member->joined_ns;
+    uint64_t age = sr_pool_clock_ns() - member->joined_ns;
     double share = (double)age / (double)member->slow_start_ns;
     return share >= 1 ? 1 : share > SLOW_START_LEAST ? share : SLOW_START_LEAST;
 }

@@ -1,7 +1,7 @@
 /* Moving means. Two threads may lose each other's note, which does not matter. */
 #include "pool/pace.h"
 
-#include "base/clock.h"
+#include "pool/clock.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ void sr_pace_note(struct sr_pool_group *group, struct sr_pool_worker *worker, ui
     times = times < TIMES_MAX ? times : TIMES_MAX;
     before = before > 0 ? before : 1;
     store_double(&worker->pace, before + (times - before) * SMOOTH_WORKER);
-    atomic_store_explicit(&worker->paced_ns, sr_clock_ns(), memory_order_relaxed);
+    atomic_store_explicit(&worker->paced_ns, sr_pool_clock_ns(), memory_order_relaxed);
 }
 
 double sr_pace_of(const struct sr_pool_worker *worker)
@@ -44,7 +44,7 @@ double sr_pace_of(const struct sr_pool_worker *worker)
     double pace = load_double(&worker->pace);
     if (pace < SR_PACE_SLOW)
         return 1;
-    uint64_t age = sr_clock_ns() - atomic_load_explicit(&worker->paced_ns, memory_order_relaxed);
+    uint64_t age = sr_pool_clock_ns() - atomic_load_explicit(&worker->paced_ns, memory_order_relaxed);
     if (age >= SR_PACE_HOLD_NS)
         return 1;
     return 1 + (pace - 1) * (1 - (double)age / (double)SR_PACE_HOLD_NS);

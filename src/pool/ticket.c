@@ -4,9 +4,9 @@
  */
 #include "pool/ticket.h"
 
-#include "base/clock.h"
 #include "pool/choose.h"
 #include "pool/circuit.h"
+#include "pool/clock.h"
 #include "pool/pace.h"
 #include "pool/queue.h"
 #include "pool/roster.h"
@@ -95,7 +95,7 @@ bool sr_ticket_is_full(const struct sr_ticket *ticket)
 
 bool sr_ticket_is_well(const struct sr_ticket *ticket)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     for (size_t i = 0; i < ticket->n; i++) {
         const struct sr_pool_member *member = ticket->candidates[i].member;
         if (!ticket->candidates[i].tried && !atomic_load_explicit(&member->gone, memory_order_relaxed) &&
@@ -107,7 +107,7 @@ bool sr_ticket_is_well(const struct sr_ticket *ticket)
 
 bool sr_pool_group_is_well(struct sr_pool_group *group)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     struct sr_pool_roster *roster = sr_roster_ref(group);
     bool well = false;
     for (size_t i = 0; i < roster->n && !well; i++)
@@ -128,7 +128,7 @@ struct sr_bytes sr_ticket_worker(const struct sr_ticket *ticket, size_t candidat
 
 int sr_ticket_any(const struct sr_ticket *ticket, size_t from)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     for (size_t i = 0; i < ticket->n; i++) {
         size_t at = (from + i) % ticket->n;
         const struct sr_pool_member *member = ticket->candidates[at].member;
@@ -168,7 +168,7 @@ static void end_now(struct sr_ticket *ticket)
         sr_circuit_end_trial(member->worker);
     ticket->trial = false;
     if (ticket->answered && ticket->began_ns)
-        sr_pace_note(ticket->group, member->worker, sr_clock_ns() - ticket->began_ns);
+        sr_pace_note(ticket->group, member->worker, sr_pool_clock_ns() - ticket->began_ns);
     atomic_fetch_sub_explicit(&pool->in_flight, 1, memory_order_relaxed);
     sr_pool_picker_ended(ticket->group->picker, member->seat, &ticket->placement);
     atomic_fetch_sub(&member->worker->in_flight, 1);
@@ -190,7 +190,7 @@ void sr_ticket_begin(sr_ticket *ticket, size_t target)
     ticket->claimed = NULL;
     candidate->tried = true;
     ticket->at = (int)target;
-    ticket->began_ns = sr_clock_ns();
+    ticket->began_ns = sr_pool_clock_ns();
     ticket->in_flight = true;
     ticket->answered = false;
     if (!has_place)
@@ -212,7 +212,7 @@ void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
 
 static size_t count_cooling(const struct sr_pool_roster *roster)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     size_t n = 0;
     for (size_t i = 0; i < roster->n; i++)
         n += sr_circuit_is_cooling(roster->members[i]->worker, now);
