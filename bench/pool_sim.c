@@ -200,6 +200,7 @@ static void take_news(struct worker *w)
         struct session *s = sequence->ctx;
         if (!s->ticket.answered)
             sr_ticket_report(&s->ticket, s->worker, SR_TICKET_ANSWERED, 200);
+        sr_ticket_first_byte(&s->ticket);
         if (!sequence->finished)
             continue;
         *s->answer = (struct sr_bench_answer){.answered = true,
@@ -252,7 +253,8 @@ static int open_workers(struct sim *sim, const char *policy, size_t blocks)
 {
     struct sr_mock_engine_settings settings = sr_mock_engine_settings_defaults();
     struct sr_pool_settings picking = sr_pool_settings_defaults();
-    struct sr_pool_ejection ejection = {5, UINT64_C(30) * 1000 * NS_PER_MS, 50};
+    struct sr_pool_ejection ejection = {5, UINT64_C(30) * 1000 * NS_PER_MS, 50, SR_POOL_SLOW_TIMES,
+                                        SR_POOL_RECOVERY_NS};
     struct sr_pool_backend backends[WORKERS];
     struct sr_err err = {0};
     int rc = SR_OK;
@@ -296,6 +298,18 @@ static int open_sessions(struct sim *sim)
     return sr_sim_asks_new(&sim->asks);
 }
 
+static void add_slowed(void *ctx, const struct sr_pool_worker_count *count)
+{
+    *(size_t *)ctx += count->slowed;
+}
+
+static void no_queue(void *ctx, const char *group, uint32_t waiting)
+{
+    (void)ctx;
+    (void)group;
+    (void)waiting;
+}
+
 static void close_all(struct sim *sim)
 {
     for (size_t i = 0; sim->sessions && i < sim->run->workload->n; i++) {
@@ -334,6 +348,7 @@ int sr_bench_sim_trace(struct sr_bench_run *run, const char *policy, size_t bloc
     if (rc == SR_OK) {
         run_all(sim);
         rc = sim->rc;
+        sr_pool_count(sim->pool, add_slowed, no_queue, &run->slowed);
     }
     run->seconds = (double)(sim->last - BEGINS_NS) / 1e9;
     close_all(sim);

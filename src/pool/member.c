@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "pool/clock.h"
-#include "pool/pace.h"
+#include "pool/outlier.h"
 
 #include <math.h>
 
@@ -74,7 +74,7 @@ double sr_pool_member_load(const struct sr_pool_member *member)
     double usage = sr_pool_member_kv_usage(member);
     double full = usage > KV_NEARLY_FULL ? (usage - KV_NEARLY_FULL) / (1 - KV_NEARLY_FULL) : 0;
     return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) * (1 + full) *
-           sr_pace_of(member->worker) / weight;
+           sr_outlier_times(member->worker, sr_pool_clock_ns()) / weight;
 }
 
 struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight)
