@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "bench/pool_plan.h"
 #include "bench/pool_report.h"
+#include "bench/pool_sim.h"
 #include "bench/pool_soak.h"
 
 #include <stdio.h>
@@ -22,7 +23,8 @@ struct bench {
     size_t requests;
     unsigned speed;
     int budget; /* 0: all */
-    bool json, faults_only, no_faults, soak, pass_through, plan;
+    bool json, faults_only, no_faults, soak, pass_through, plan, simulate;
+    uint64_t seed;
     struct sr_plan_settings plan_settings;
     double rate, seconds;
     struct sr_bench_site site;
@@ -40,6 +42,7 @@ static int usage(FILE *out)
         "[--requests N]\n"
         "                    [--speed N] [--faults | --no-faults] [--peer PATH | --no-peer] [--quick] "
         "[--json]\n"
+        "                    [--simulate] [--seed N]\n"
         "  Eight mock engines behind every policy: KV hit rate, time to the first token, throughput.\n"
         "  --data DIR        folders chat-agent-taubench, chat-rag-bills, chat-rag-opensourceguide and\n"
         "                    benign-real-users; without it a small set of our own\n"
@@ -51,6 +54,10 @@ static int usage(FILE *out)
         "  --faults          only runs with a worker killed and one slow, and their pairs without\n"
         "  --peer PATH       the Rust vllm-router, by default tests/.venv/bin/vllm-router\n"
         "  --quick           a few requests, to see that everything runs\n"
+        "  --simulate        on a simulated clock, in this process: the same figures in every run, "
+        "without\n"
+        "                    the router's own time; peers and vectors are left out\n"
+        "  --seed N          another choice of texts and times; default 0\n"
         "semroute bench pool --pass-through | --soak [--policy NAME] [--rate N] [--seconds S] [--json]\n"
         "  Requests on a schedule (10000 or 1000 a second for 600 s) to plain workers; in a soak they "
         "join, leave\n"
@@ -73,6 +80,17 @@ static size_t budget_blocks(const struct sr_bench_workload *workload, unsigned b
     return blocks > workload->largest_blocks ? blocks : workload->largest_blocks;
 }
 
+static void simulate(struct sr_bench_pool_row *row, const struct sr_bench_workload *workload)
+{
+    struct sr_bench_run run = {.workload = workload, .faults = row->faults};
+    row->rc = sr_bench_sim_trace(&run, row->way.policy, row->blocks);
+    if (run.answers)
+        sr_bench_pool_fill(row, &run, 0);
+    sr_mem_free(run.answers);
+    if (row->rc != SR_OK)
+        fprintf(stderr, "semroute bench pool: %s: %s\n", row->way.policy, sr_strerror(row->rc));
+}
+
 static void run_one(struct bench *b, const struct sr_bench_workload *workload, const struct sr_bench_way *way,
                     unsigned budget, bool faults)
 {
@@ -87,6 +105,10 @@ static void run_one(struct bench *b, const struct sr_bench_workload *workload, c
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "\r%-12s %-12s %-20s %3u %% %-8s", workload->name, way->router, way->policy, budget,
                 faults ? "faults" : "");
+    if (b->simulate) {
+        simulate(row, workload);
+        return;
+    }
     row->rc = sr_bench_site_start(&b->site, way, row->blocks, b->speed);
     if (row->rc == SR_OK) {
         struct sr_bench_run run = {.workload = workload,
@@ -127,7 +149,7 @@ static int run_all(struct bench *b)
     for (int which = 0; which < SR_BENCH_POOL_WORKLOADS && rc == SR_OK; which++) {
         struct sr_bench_workload workload;
         struct sr_err err = {0};
-        rc = sr_bench_workload_make(&workload, which, b->data, b->requests, &err);
+        rc = sr_bench_workload_make(&workload, which, b->data, b->requests, b->seed, &err);
         if (rc != SR_OK)
             fprintf(stderr, "semroute bench pool: %s\n", err.message);
         else if (!b->workload || strcmp(b->workload, workload.name) == 0)
@@ -162,7 +184,7 @@ static bool read_plan(struct bench *b, double blocks, double longest, double spl
 
 static bool read_options(struct bench *b, int argc, char **argv)
 {
-    const char *requests = "400", *speed = "10", *budget = "0", *rate = NULL, *seconds = "600";
+    const char *requests = "400", *speed = "10", *budget = "0", *rate = NULL, *seconds = "600", *seed = "0";
     const char *blocks = "32768", *longest = "65536", *split = "0";
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
@@ -175,6 +197,8 @@ static bool read_options(struct bench *b, int argc, char **argv)
             b->no_faults = true;
         else if (strcmp(argv[i], "--no-peer") == 0)
             b->peer = NULL;
+        else if (strcmp(argv[i], "--simulate") == 0)
+            b->simulate = true, b->peer = NULL;
         else if (strcmp(argv[i], "--soak") == 0)
             b->soak = true;
         else if (strcmp(argv[i], "--plan") == 0)
@@ -185,7 +209,8 @@ static bool read_options(struct bench *b, int argc, char **argv)
                  !option(argc, argv, &i, "--policy", &b->policy) &&
                  !option(argc, argv, &i, "--workload", &b->workload) &&
                  !option(argc, argv, &i, "--peer", &b->peer) && !option(argc, argv, &i, "--cache", &budget) &&
-                 !option(argc, argv, &i, "--rate", &rate) && !option(argc, argv, &i, "--seconds", &seconds) &&
+                 !option(argc, argv, &i, "--seed", &seed) && !option(argc, argv, &i, "--rate", &rate) &&
+                 !option(argc, argv, &i, "--seconds", &seconds) &&
                  !option(argc, argv, &i, "--blocks", &blocks) &&
                  !option(argc, argv, &i, "--longest", &longest) &&
                  !option(argc, argv, &i, "--split", &split) &&
@@ -194,12 +219,14 @@ static bool read_options(struct bench *b, int argc, char **argv)
             return false;
     int fast = atoi(speed), count = atoi(requests);
     b->budget = atoi(budget);
+    b->seed = strtoull(seed, NULL, 10);
     b->speed = fast > 0 ? (unsigned)fast : 0;
     b->requests = count > 0 ? (size_t)count : 0;
     b->rate = rate ? atof(rate) : b->soak || b->plan ? 1000 : 10000;
     b->seconds = atof(seconds);
     if (!(b->rate >= 1 && b->rate <= 1e6 && b->seconds > 0 && b->seconds <= 86400) ||
-        b->soak + b->pass_through + b->plan > 1 || !read_plan(b, atof(blocks), atof(longest), atof(split)))
+        b->soak + b->pass_through + b->plan + b->simulate > 1 ||
+        !read_plan(b, atof(blocks), atof(longest), atof(split)))
         return false;
     return count > 0 && count <= 100000 && fast > 0 && fast <= 1000 && !(b->faults_only && b->no_faults) &&
            (b->budget == 0 || b->budget == 25 || b->budget == 50 || b->budget == 100);

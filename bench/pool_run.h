@@ -30,6 +30,7 @@ struct sr_bench_run {
     /* Results. */
     struct sr_bench_answer *answers; /* [workload->requests]; free with sr_mem_free */
     size_t n;
+    size_t slowed;  /* ejections for slowness, of a simulation */
     double seconds; /* on the engines' clock */
 };
 

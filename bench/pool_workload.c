@@ -28,6 +28,18 @@ static uint64_t draw(uint64_t *state)
     return *state * UINT64_C(2685821657736338717);
 }
 
+/* The state of a workload's chance. */
+static uint64_t chance_of(uint64_t own, uint64_t seed)
+{
+    return own + seed * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* The text that is the first one. */
+static size_t first_of(uint64_t seed, size_t n)
+{
+    return n ? (size_t)(seed * 7907 % n) : 0;
+}
+
 static double draw_unit(uint64_t *state)
 {
     return (double)(draw(state) >> 11) / 9007199254740992.0;
@@ -167,10 +179,11 @@ static int put_trajectory(struct sr_bench_session *session, size_t number, const
 }
 
 static int make_agents(struct sr_bench_workload *w, const struct sr_bench_texts *texts, size_t requests,
-                       struct sr_buf *out)
+                       uint64_t seed, struct sr_buf *out)
 {
     struct sr_buf tools;
-    uint64_t chance = 19, at = 0;
+    uint64_t chance = chance_of(19, seed), at = 0;
+    size_t first = first_of(seed, texts->n_agents);
     size_t made = 0;
     sr_buf_init(&tools, BODY_MAX);
     int rc = put_tools(texts, &tools);
@@ -178,7 +191,8 @@ static int make_agents(struct sr_bench_workload *w, const struct sr_bench_texts 
         struct sr_bench_session *session;
         rc = add_session(w, at, &session);
         if (rc == SR_OK)
-            rc = put_trajectory(session, i, texts->agents[i], sr_buf_view(&tools), out);
+            rc = put_trajectory(session, i, texts->agents[(first + i) % texts->n_agents], sr_buf_view(&tools),
+                                out);
         made += rc == SR_OK ? session->n : 0;
         at += draw_gap(&chance, AGENT_EVERY);
     }
@@ -245,14 +259,15 @@ static int put_question(struct sr_buf *out, struct sr_bytes question, size_t for
 /* Popular documents are asked about more often. Paraphrases have one question in several forms, and the
  * documents after the first in several orders, as a search would give them. */
 static int make_rag(struct sr_bench_workload *w, const struct sr_bench_texts *texts, size_t requests,
-                    bool paraphrases, struct sr_buf *out)
+                    bool paraphrases, uint64_t seed, struct sr_buf *out)
 {
-    uint64_t chance = 23, at = 0;
+    uint64_t chance = chance_of(23, seed), at = 0;
+    size_t first = first_of(seed, texts->n_contexts);
     int rc = SR_OK;
     for (size_t i = 0; i < requests && rc == SR_OK; i++) {
         /* The order of the file is one of topics: spread the popular ones. */
         size_t rank = draw_rank(&chance, texts->n_contexts);
-        const struct sr_bench_context *context = &texts->contexts[rank * 7919 % texts->n_contexts];
+        const struct sr_bench_context *context = &texts->contexts[(first + rank * 7919) % texts->n_contexts];
         struct sr_bytes question = paraphrases ? context->question : pick_question(texts, context, &chance);
         size_t form = paraphrases ? draw(&chance) % 6 : 0;
         struct sr_bench_session *session;
@@ -273,9 +288,10 @@ static int make_rag(struct sr_bench_workload *w, const struct sr_bench_texts *te
 }
 
 static int make_chat(struct sr_bench_workload *w, const struct sr_bench_texts *texts, size_t requests,
-                     struct sr_buf *out)
+                     uint64_t seed, struct sr_buf *out)
 {
-    uint64_t chance = 29, at = 0;
+    uint64_t chance = chance_of(29, seed), at = 0;
+    size_t first = first_of(seed, texts->n_prompts);
     int rc = SR_OK;
     for (size_t i = 0; i < requests && i < texts->n_prompts && rc == SR_OK; i++) {
         struct sr_bench_session *session;
@@ -283,7 +299,7 @@ static int make_chat(struct sr_bench_workload *w, const struct sr_bench_texts *t
         if (rc == SR_OK)
             rc = open_body(out, i, SR_LIT(""), CHAT_ANSWER);
         if (rc == SR_OK)
-            rc = put_message(out, true, "user", texts->prompts[i]);
+            rc = put_message(out, true, "user", texts->prompts[(first + i) % texts->n_prompts]);
         if (rc == SR_OK)
             rc = sr_buf_append_bytes(out, SR_LIT("]}"));
         if (rc == SR_OK)
@@ -367,7 +383,7 @@ static int count_all(struct sr_bench_workload *w, struct sr_err *err)
 }
 
 int sr_bench_workload_make(struct sr_bench_workload *workload, int which, const char *data, size_t requests,
-                           struct sr_err *err)
+                           uint64_t seed, struct sr_err *err)
 {
     static const char *const names[] = {"agents", "rag", "paraphrases", "chat"};
     struct sr_bench_texts texts;
@@ -376,11 +392,11 @@ int sr_bench_workload_make(struct sr_bench_workload *workload, int which, const 
     sr_buf_init(&out, BODY_MAX);
     int rc = sr_bench_texts_read(&texts, data, err);
     if (rc == SR_OK && which == SR_BENCH_AGENTS)
-        rc = make_agents(workload, &texts, requests, &out);
+        rc = make_agents(workload, &texts, requests, seed, &out);
     else if (rc == SR_OK && which == SR_BENCH_CHAT)
-        rc = make_chat(workload, &texts, requests, &out);
+        rc = make_chat(workload, &texts, requests, seed, &out);
     else if (rc == SR_OK)
-        rc = make_rag(workload, &texts, requests, which == SR_BENCH_PARAPHRASES, &out);
+        rc = make_rag(workload, &texts, requests, which == SR_BENCH_PARAPHRASES, seed, &out);
     if (rc == SR_OK)
         rc = count_all(workload, err);
     sr_buf_dispose(&out);

@@ -39,10 +39,11 @@ struct sr_bench_workload {
 enum { SR_BENCH_AGENTS, SR_BENCH_RAG, SR_BENCH_PARAPHRASES, SR_BENCH_CHAT, SR_BENCH_POOL_WORKLOADS };
 
 /* Makes workload `which` of about `requests` requests from the folders below `data` (chat-agent-taubench,
- * chat-rag-bills, chat-rag-opensourceguide, benign-real-users); NULL: from texts of our own. SR_ENOENT and
- * SR_EPARSE name the file, SR_ENOMEM. Dispose also after an error. */
+ * chat-rag-bills, chat-rag-opensourceguide, benign-real-users); NULL: from texts of our own. Another `seed`
+ * takes other texts at other times. SR_ENOENT and SR_EPARSE name the file, SR_ENOMEM. Dispose also after an
+ * error. */
 int sr_bench_workload_make(struct sr_bench_workload *workload, int which, const char *data, size_t requests,
-                           struct sr_err *err) SR_WARN_UNUSED;
+                           uint64_t seed, struct sr_err *err) SR_WARN_UNUSED;
 void sr_bench_workload_dispose(struct sr_bench_workload *workload);
 
 #endif

@@ -696,6 +696,10 @@ struct sr_config_pool {
     } queue;
     uint64_t slow_start_ms;
     struct {
+        double times; /* of what the others take; 0: off */
+        uint64_t recovery_ms;
+    } slow;
+    struct {
         const char *file, *dns, *srv; /* at most one; "" = not given */
         const char *server;           /* of DNS, "" = the system's */
         uint64_t keep_ms;             /* how long the last good answer holds; 0: for ever */

@@ -166,6 +166,10 @@
       "1: the worker was removed and finishes its requests.", "worker", NONE)                                \
     X(WORKER_EJECTIONS, COUNTER, "semroute_worker_ejections_total",                                          \
       "Times that a worker was ejected after failures in a row.", "worker", NONE)                            \
+    X(WORKER_SLOW, GAUGE, "semroute_worker_slow",                                                            \
+      "1: the worker is ejected because it is far slower than the others.", "worker", NONE)                  \
+    X(WORKER_SLOWED, COUNTER, "semroute_worker_slow_ejections_total",                                        \
+      "Times that a worker was ejected for its slowness.", "worker", NONE)                                   \
     /* rule: names of limits and budgets; result: allowed, limited, failed (the store is away) */            \
     X(LIMITED, COUNTER, "semroute_limit_requests_total", "Requests that a limit counted, and the result.",   \
       "rule,result", NONE)                                                                                   \

@@ -1,8 +1,9 @@
 /* Which candidates are eligible, and the claim on the worker that the policy chose of them. */
 #include "pool/choose.h"
 
-#include "base/clock.h"
 #include "pool/circuit.h"
+#include "pool/clock.h"
+#include "pool/outlier.h"
 
 #define TRIES 16 /* choices of a worker that another thread fills at that moment */
 
@@ -13,32 +14,35 @@ static bool has_room(const struct sr_pool_group *group, const struct sr_pool_wor
 }
 
 /* The order in which candidates may be chosen: all of a rank before any of the next. */
-enum rank { RANK_WELL, RANK_BACKUP, RANK_COOLING, RANK_COOLING_BACKUP, RANKS };
+enum rank { RANK_WELL, RANK_SLOW, RANK_BACKUP, RANK_COOLING, RANK_COOLING_BACKUP, RANKS };
 
 static enum rank rank_of(const struct sr_pool_candidate *candidate)
 {
     bool backup = candidate->member->backup;
-    return candidate->cooling ? (backup ? RANK_COOLING_BACKUP : RANK_COOLING)
-                              : (backup ? RANK_BACKUP : RANK_WELL);
+    if (candidate->cooling)
+        return backup ? RANK_COOLING_BACKUP : RANK_COOLING;
+    return backup ? RANK_BACKUP : candidate->slow ? RANK_SLOW : RANK_WELL;
 }
 
 /* Marks the eligible candidates: those with room of the first rank that has any. Cooling ones only where all
  * that are open for this request are cooling: it waits for the others. False: none is eligible. */
 static bool mark(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     size_t open[RANKS] = {0}, free[RANKS] = {0};
+    sr_outlier_review(ticket->group, ticket->candidates, ticket->n, now);
     for (size_t i = 0; i < ticket->n; i++) {
         struct sr_pool_candidate *c = &ticket->candidates[i];
         const struct sr_pool_member *member = c->member;
         bool is_open = !c->tried && !atomic_load_explicit(&member->gone, memory_order_relaxed) &&
                        (!allows || allows(ctx, i));
         c->cooling = is_open && sr_circuit_is_open(member->worker, now);
+        c->slow = is_open && sr_outlier_is_past(ticket->group, member->worker, now);
         c->eligible = is_open && has_room(ticket->group, member->worker);
         open[rank_of(c)] += is_open;
         free[rank_of(c)] += c->eligible;
     }
-    bool any_well = open[RANK_WELL] + open[RANK_BACKUP] > 0;
+    bool any_well = open[RANK_WELL] + open[RANK_SLOW] + open[RANK_BACKUP] > 0;
     int first = any_well ? RANK_WELL : RANK_COOLING, end = any_well ? RANK_COOLING : RANKS;
     while (first < end && free[first] == 0)
         first++;

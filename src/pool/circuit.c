@@ -1,7 +1,7 @@
 /* Opens the circuit of a worker that fails, and closes it again. */
 #include "pool/circuit.h"
 
-#include "base/clock.h"
+#include "pool/clock.h"
 
 /* Stores 0 only where something else is, so that the cache line stays shared between loops. */
 #define CLEAR(counter)                                                                                       \
@@ -40,7 +40,7 @@ void sr_circuit_end_trial(struct sr_pool_worker *worker)
 
 static void open_for(struct sr_pool_worker *worker, uint64_t ns)
 {
-    atomic_store_explicit(&worker->cooldown_until_ns, sr_clock_ns() + ns, memory_order_relaxed);
+    atomic_store_explicit(&worker->cooldown_until_ns, sr_pool_clock_ns() + ns, memory_order_relaxed);
     atomic_store_explicit(&worker->half_open, true, memory_order_relaxed);
 }
 

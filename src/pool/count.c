@@ -1,6 +1,7 @@
 /* Counts what the workers are doing, for metrics. */
-#include "base/clock.h"
 #include "pool/circuit.h"
+#include "pool/clock.h"
+#include "pool/outlier.h"
 
 static struct sr_pool_worker_count count_of(struct sr_pool_worker *worker, uint64_t now_ns)
 {
@@ -8,6 +9,8 @@ static struct sr_pool_worker_count count_of(struct sr_pool_worker *worker, uint6
         .worker = worker->key,
         .in_flight = atomic_load_explicit(&worker->in_flight, memory_order_relaxed),
         .ejections = atomic_load_explicit(&worker->ejected, memory_order_relaxed),
+        .slowed = atomic_load_explicit(&worker->slowed, memory_order_relaxed),
+        .slow = sr_outlier_is_slow(worker, now_ns),
         .down = atomic_load_explicit(&worker->down, memory_order_relaxed),
         .open = sr_circuit_is_open(worker, now_ns),
     };
@@ -18,7 +21,7 @@ static struct sr_pool_worker_count count_of(struct sr_pool_worker *worker, uint6
 void sr_pool_count(struct sr_pool *pool, void (*worker)(void *ctx, const struct sr_pool_worker_count *count),
                    void (*queue)(void *ctx, const char *group, uint32_t waiting), void *ctx)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     pthread_mutex_lock(&pool->lock);
     for (size_t b = 0; b < SR_POOL_BUCKETS; b++) {
         for (struct sr_pool_worker *w = pool->workers[b]; w; w = w->next) {

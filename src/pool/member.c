@@ -1,9 +1,9 @@
 /* The members of a group: a worker, its weight there, and its seat at the picking policy. Offered members
  * live as long as the requests that offer them. */
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pool/pace.h"
+#include "pool/clock.h"
+#include "pool/outlier.h"
 
 #include <math.h>
 
@@ -14,7 +14,7 @@ static double ramp_of(const struct sr_pool_member *member)
 {
     if (!member->joined_ns || !member->slow_start_ns)
         return 1;
-    uint64_t age = sr_clock_ns() - member->joined_ns;
+    uint64_t age = sr_pool_clock_ns() - member->joined_ns;
     double share = (double)age / (double)member->slow_start_ns;
     return share >= 1 ? 1 : share > SLOW_START_LEAST ? share : SLOW_START_LEAST;
 }
@@ -74,7 +74,7 @@ double sr_pool_member_load(const struct sr_pool_member *member)
     double usage = sr_pool_member_kv_usage(member);
     double full = usage > KV_NEARLY_FULL ? (usage - KV_NEARLY_FULL) / (1 - KV_NEARLY_FULL) : 0;
     return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) * (1 + full) *
-           sr_pace_of(member->worker) / weight;
+           sr_outlier_times(member->worker, sr_pool_clock_ns()) / weight;
 }
 
 struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight)

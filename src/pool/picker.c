@@ -95,7 +95,9 @@ static struct sr_pool_seat *seat_new(struct sr_pool_picker *picker, const struct
         return NULL;
     }
     struct sr_pool_seat **bucket = bucket_of(picker, worker);
-    *seat = (struct sr_pool_seat){.next = *bucket, .worker = worker, .slot = slot};
+    seat->next = *bucket;
+    seat->worker = worker;
+    seat->slot = slot;
     *bucket = seat;
     picker->seats[slot] = seat;
     return seat;

@@ -9,6 +9,7 @@
 #define SR_POOL_PICKER_H
 
 #include "base/err.h"
+#include "pool/pace.h"
 #include "pool/policy.h"
 
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct sr_pool_seat {
     struct sr_pool_seat *next;           /* in its bucket */
     const struct sr_pool_worker *worker; /* a member that holds the seat holds it */
     uint32_t slot;
+    struct sr_pool_pace paces[SR_POOL_TIMES];
     size_t refs; /* guarded by the picker's lock */
     _Alignas(max_align_t) unsigned char state[];
 };

@@ -25,6 +25,7 @@ struct sr_pool_candidate {
     bool tried;    /* this request has tried it already */
     bool eligible; /* may be chosen */
     bool cooling;  /* its worker is in cooldown or down: eligible only when all remaining ones are */
+    bool slow;     /* eligible only when no other one can have it, backups aside */
 };
 
 /* What a policy needs of a request, as bits; the router computes nothing else. */
@@ -152,7 +153,7 @@ void *sr_pool_member_seat(const struct sr_pool_member *member);
 uint32_t sr_pool_member_slot(const struct sr_pool_member *member);
 
 /* The load for policies that compare: requests here and as reported, with the one that is to be placed, for
- * the weight; times its pace for a slow worker (pace.h). HUGE_VAL for weight 0. */
+ * the weight; times its slowness (outlier.h). HUGE_VAL for weight 0. */
 double sr_pool_member_load(const struct sr_pool_member *member);
 
 /* Finds a policy by name; the name NULL or "" gives the default. NULL when there is no such policy. */

@@ -66,7 +66,9 @@ static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *
 {
     return a->picker == b->picker && a->ejection.failures == b->ejection.failures &&
            a->ejection.base_ns == b->ejection.base_ns && a->ejection.max_percent == b->ejection.max_percent &&
-           same_limits(&a->limits, &b->limits) &&
+           a->ejection.recovery_ns == b->ejection.recovery_ns &&
+           !(a->ejection.slow_times < b->ejection.slow_times) &&
+           !(a->ejection.slow_times > b->ejection.slow_times) && same_limits(&a->limits, &b->limits) &&
            (a->limits.discovered || sr_roster_equal(a->roster, b->roster));
 }
 

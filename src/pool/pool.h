@@ -46,11 +46,20 @@ struct sr_pool_backend {
     bool backup;   /* chosen only when no other member can take a request */
 };
 
+/* What `slow_times` and `recovery_ns` below are by default. */
+#define SR_POOL_SLOW_TIMES  2.5
+#define SR_POOL_RECOVERY_NS (UINT64_C(30) * 1000 * 1000 * 1000)
+
 /* When a worker that answers with errors is ejected: it is in cooldown for a while. */
 struct sr_pool_ejection {
     uint32_t failures;    /* in a row: statuses from 500, lost answers; 0: never */
     uint64_t base_ns;     /* times the number of ejections in a row, at most 10 */
-    uint32_t max_percent; /* of the group's members in cooldown at once; one always may be */
+    uint32_t max_percent; /* of the group's members at once; one always may be */
+    /* A worker is ejected as well when its requests wait so many times as long for their first byte as those
+     * of its group's median worker; 0: never. Then it gets from a tenth to all of its requests in the time
+     * of its recovery. */
+    double slow_times;
+    uint64_t recovery_ns;
 };
 
 /* How many requests the workers of a group take, and how they come and go. All zero: no limit. */
@@ -117,6 +126,8 @@ struct sr_pool_worker_count {
     struct sr_bytes worker; /* its identity */
     uint32_t in_flight;
     uint32_t ejections; /* since the worker is known */
+    uint32_t slowed;    /* those for its slowness */
+    bool slow;          /* ejected for it now */
     bool open;          /* chosen after all others (docs/internals/pool.md) */
     bool down;          /* by a health check */
     bool draining;      /* no group has it any more, and it has requests */

@@ -47,7 +47,10 @@ struct sr_pool_worker {
     _Atomic uint32_t ejected;      /* times */
     _Atomic int32_t listed;        /* rosters of groups that have it now */
     struct sr_pool_load load;
-    _Atomic uint64_t pace, paced_ns; /* pace.h: a double's bits, and when it was noted */
+    /* outlier.h: until when it is ejected for its slowness (0: never was), how often, how often in a row;
+     * requests that it was offered since; how slow it is, and when that was seen. */
+    _Atomic uint64_t slow_until_ns, offers, paced_ns;
+    _Atomic uint32_t slowed, slow_row, pace_percent;
     struct sr_pool_feed feed;
 };
 
@@ -71,7 +74,8 @@ struct sr_pool_group {
     struct sr_pool_picker *picker;
     struct sr_pool_ejection ejection;
     struct sr_pool_limits limits;
-    _Atomic uint64_t usual_ns; /* pace.h: what a request takes; a double's bits */
+    _Atomic uint64_t reviewed_ns, usual_us[SR_POOL_TIMES]; /* outlier.h: when its workers were compared, and
+    the medians */
     pthread_mutex_t lock;
     struct sr_pool_roster *roster; /* never NULL; guarded by the lock when it is discovered, else constant */
     struct sr_pool_wait *first, *last; /* requests that wait (queue.h); guarded by the lock */

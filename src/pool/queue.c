@@ -1,9 +1,9 @@
 /* Waits, and gives places to those that wait. */
 #include "pool/queue.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "pool/choose.h"
+#include "pool/clock.h"
 #include "pool/roster.h"
 #include "pool/ticket.h"
 
@@ -139,7 +139,7 @@ void sr_pool_serve_waiting(struct sr_pool *pool)
 
 uint64_t sr_ticket_patience_ns(const struct sr_ticket *ticket)
 {
-    uint64_t until = ticket->waits_since_ns + ticket->group->limits.queue_ns, now = sr_clock_ns();
+    uint64_t until = ticket->waits_since_ns + ticket->group->limits.queue_ns, now = sr_pool_clock_ns();
     return !ticket->waits_since_ns ? ticket->group->limits.queue_ns : until > now ? until - now : 0;
 }
 
@@ -150,7 +150,7 @@ int sr_ticket_wait(struct sr_ticket *ticket, const struct sr_ticket_waiting *wai
     if (!wait)
         return SR_ENOMEM;
     if (!ticket->waits_since_ns)
-        ticket->waits_since_ns = sr_clock_ns();
+        ticket->waits_since_ns = sr_pool_clock_ns();
     wait->message.run = arrive;
     wait->ticket = ticket;
     wait->priority = ticket->priority;

@@ -1,8 +1,8 @@
 /* Finds workers and pickers by the worker's identity, and shows them. */
 #include "pool/report.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "pool/clock.h"
 #include "pool/key.h"
 #include "pool/private.h"
 
@@ -27,7 +27,7 @@ static void note(struct sr_pool_worker *worker, const struct sr_pool_reported *l
     atomic_store_explicit(&to->has_hits, load->has_hits, memory_order_relaxed);
     atomic_store_explicit(&to->asked, load->asked, memory_order_relaxed);
     atomic_store_explicit(&to->hits, load->hits, memory_order_relaxed);
-    atomic_store_explicit(&to->at_ns, sr_clock_ns(), memory_order_release);
+    atomic_store_explicit(&to->at_ns, sr_pool_clock_ns(), memory_order_release);
 }
 
 int sr_pool_report_load(struct sr_pool *pool, const struct sr_pool_backend *worker,

@@ -1,8 +1,8 @@
 /* Makes, shares and replaces the lists of members. */
 #include "pool/roster.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "pool/clock.h"
 #include "pool/key.h"
 
 static void roster_free(struct sr_pool_group *group, struct sr_pool_roster *roster)
@@ -28,7 +28,7 @@ static uint64_t joined_of(const struct sr_pool_roster *before, const struct sr_p
     const struct sr_pool_member *member = find(before, worker);
     if (member)
         return member->joined_ns;
-    return before && before->n ? sr_clock_ns() : 0;
+    return before && before->n ? sr_pool_clock_ns() : 0;
 }
 
 struct sr_pool_roster *sr_roster_new(struct sr_pool_group *group, const struct sr_pool_backend *backends,

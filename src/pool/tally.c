@@ -2,8 +2,8 @@
  * new time takes the oldest one's place in both. */
 #include "pool/tally.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "pool/clock.h"
 #include "pool/policy.h"
 #include "pool/private.h"
 #include "pool/roster.h"
@@ -109,7 +109,7 @@ static void drop_aged(struct ring *ring, uint64_t now)
 
 void sr_pool_tally_note(struct sr_pool_tally *tally, enum sr_tally_time kind, double ms)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     if (!tally || !isfinite(ms) || ms < 0)
         return;
     pthread_mutex_lock(&tally->lock);
@@ -132,7 +132,7 @@ bool sr_pool_tally_percentile(struct sr_pool_tally *tally, enum sr_tally_time ki
         return false;
     pthread_mutex_lock(&tally->lock);
     struct ring *ring = &tally->rings[kind];
-    drop_aged(ring, sr_clock_ns());
+    drop_aged(ring, sr_pool_clock_ns());
     size_t n = ring->n, rank = (n * (size_t)(percentile < 100 ? percentile : 100) + 99) / 100;
     if (n)
         *ms = (double)ring->sorted[rank ? rank - 1 : 0];

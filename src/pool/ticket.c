@@ -4,10 +4,10 @@
  */
 #include "pool/ticket.h"
 
-#include "base/clock.h"
 #include "pool/choose.h"
 #include "pool/circuit.h"
-#include "pool/pace.h"
+#include "pool/clock.h"
+#include "pool/outlier.h"
 #include "pool/queue.h"
 #include "pool/roster.h"
 
@@ -95,7 +95,7 @@ bool sr_ticket_is_full(const struct sr_ticket *ticket)
 
 bool sr_ticket_is_well(const struct sr_ticket *ticket)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     for (size_t i = 0; i < ticket->n; i++) {
         const struct sr_pool_member *member = ticket->candidates[i].member;
         if (!ticket->candidates[i].tried && !atomic_load_explicit(&member->gone, memory_order_relaxed) &&
@@ -107,7 +107,7 @@ bool sr_ticket_is_well(const struct sr_ticket *ticket)
 
 bool sr_pool_group_is_well(struct sr_pool_group *group)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     struct sr_pool_roster *roster = sr_roster_ref(group);
     bool well = false;
     for (size_t i = 0; i < roster->n && !well; i++)
@@ -128,7 +128,7 @@ struct sr_bytes sr_ticket_worker(const struct sr_ticket *ticket, size_t candidat
 
 int sr_ticket_any(const struct sr_ticket *ticket, size_t from)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     for (size_t i = 0; i < ticket->n; i++) {
         size_t at = (from + i) % ticket->n;
         const struct sr_pool_member *member = ticket->candidates[at].member;
@@ -156,6 +156,27 @@ bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate)
     return ticket->candidates[candidate].tried;
 }
 
+/* ---- how long it takes ---- */
+
+static void time_ends(struct sr_ticket *ticket, enum sr_pool_time which)
+{
+    if (!(ticket->timed & 1u << which))
+        return;
+    struct sr_pool_seat *seat = ticket->candidates[ticket->at].member->seat;
+    ticket->timed &= ~(1u << which);
+    sr_pace_end(&seat->paces[which], ticket->began_ns, sr_pool_clock_ns(),
+                ticket->answered && !ticket->untimed, sr_outlier_usual_ms(ticket->group, which));
+}
+
+void sr_ticket_first_byte(struct sr_ticket *ticket)
+{
+    if (!ticket->in_flight || !(ticket->timed & 1u << SR_POOL_FIRST_BYTE))
+        return;
+    time_ends(ticket, SR_POOL_FIRST_BYTE);
+    sr_pool_picker_answered(ticket->group->picker, ticket->candidates[ticket->at].member->seat,
+                            &ticket->placement);
+}
+
 /* ---- what comes of it ---- */
 
 /* The request ends at the worker that it is with. */
@@ -167,8 +188,8 @@ static void end_now(struct sr_ticket *ticket)
     if (ticket->trial)
         sr_circuit_end_trial(member->worker);
     ticket->trial = false;
-    if (ticket->answered && ticket->began_ns)
-        sr_pace_note(ticket->group, member->worker, sr_clock_ns() - ticket->began_ns);
+    time_ends(ticket, SR_POOL_FIRST_BYTE);
+    time_ends(ticket, SR_POOL_WHOLE);
     atomic_fetch_sub_explicit(&pool->in_flight, 1, memory_order_relaxed);
     sr_pool_picker_ended(ticket->group->picker, member->seat, &ticket->placement);
     atomic_fetch_sub(&member->worker->in_flight, 1);
@@ -190,9 +211,12 @@ void sr_ticket_begin(sr_ticket *ticket, size_t target)
     ticket->claimed = NULL;
     candidate->tried = true;
     ticket->at = (int)target;
-    ticket->began_ns = sr_clock_ns();
+    ticket->began_ns = sr_pool_clock_ns();
     ticket->in_flight = true;
-    ticket->answered = false;
+    ticket->timed = (1u << SR_POOL_TIMES) - 1;
+    ticket->answered = ticket->untimed = false;
+    for (enum sr_pool_time which = 0; which < SR_POOL_TIMES; which++)
+        sr_pace_begin(&candidate->member->seat->paces[which], ticket->began_ns);
     if (!has_place)
         atomic_fetch_add_explicit(&worker->in_flight, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
@@ -212,7 +236,7 @@ void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
 
 static size_t count_cooling(const struct sr_pool_roster *roster)
 {
-    uint64_t now = sr_clock_ns();
+    uint64_t now = sr_pool_clock_ns();
     size_t n = 0;
     for (size_t i = 0; i < roster->n; i++)
         n += sr_circuit_is_cooling(roster->members[i]->worker, now);
@@ -268,29 +292,20 @@ static bool may_eject(const struct sr_ticket *ticket)
     return cooling == 0 || (cooling + 1) * 100 <= roster->n * ticket->group->ejection.max_percent;
 }
 
-static void answered(struct sr_ticket *ticket, size_t target)
-{
-    if (!ticket->in_flight || ticket->answered || (size_t)ticket->at != target)
-        return;
-    ticket->answered = true;
-    sr_pool_picker_answered(ticket->group->picker, ticket->candidates[target].member->seat,
-                            &ticket->placement);
-}
-
 void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status)
 {
     if (target >= ticket->n)
         return;
     struct sr_pool_worker *worker = ticket->candidates[target].member->worker;
+    if (event != SR_TICKET_ANSWERED || status >= 400)
+        ticket->untimed = true;
     if (event == SR_TICKET_UNREACHABLE) {
         sr_circuit_unreachable(worker);
         return;
     }
     sr_circuit_reached(worker);
-    if (event == SR_TICKET_ANSWERED)
-        answered(ticket, target);
-    if (event == SR_TICKET_ANSWERED && status >= 400)
-        ticket->began_ns = 0;
+    if (event == SR_TICKET_ANSWERED && (size_t)ticket->at == target)
+        ticket->answered = true;
     if (event == SR_TICKET_LOST || status >= 500)
         sr_circuit_failed(worker, &ticket->group->ejection, may_eject(ticket));
     else if (status != 429)

@@ -26,9 +26,11 @@ struct sr_ticket {
     int chosen;                         /* the candidate of the latest choice; -1 = none yet */
     struct sr_pool_placement placement; /* of the request where it is */
     int at;                             /* current or last candidate; -1 = none yet */
-    uint64_t began_ns;                  /* when the request began there; 0: its time says nothing */
+    uint64_t began_ns;                  /* when the request began there */
+    uint32_t timed;                     /* bits of enum sr_pool_time: what of it is timed now */
+    bool untimed;                       /* its times say nothing of the worker */
     bool in_flight;                     /* the request counts as in flight there */
-    bool answered;                      /* its answer there has begun */
+    bool answered;                      /* the head of its answer there has come */
     bool retries;                       /* it counts as a retry, from its second try on */
     struct sr_pool_roster *roster;      /* of the candidates; a reference */
     struct sr_pool_wait *wait;          /* NULL: it does not wait */
@@ -111,6 +113,11 @@ void sr_ticket_again(struct sr_ticket *ticket);
 /* The worker of a candidate asks for no requests for so long (Retry-After): a cooldown, at most
  * SR_POOL_COOLDOWN_MAX_NS. */
 void sr_ticket_cool(struct sr_ticket *ticket, size_t candidate, uint64_t ns);
+
+/* The first byte of the answer's body has arrived from the worker that it is with; more calls have no effect.
+ * Without this call it counts as arrived with the end. Engines send the head of
+ * a stream before they compute anything. */
+void sr_ticket_first_byte(struct sr_ticket *ticket);
 
 bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate);
 

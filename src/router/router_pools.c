@@ -62,15 +62,17 @@ static int open_pool(struct sr_router_pool *out, const struct sr_router_model *o
 {
     const struct sr_config_pool *entry = out->entry;
     const struct sr_config_reliability *reliability = &model->reliability;
-    struct sr_pool_ejection ejection = {reliability->consecutive_failures,
-                                        reliability->base_ejection_ms * SR_NS_PER_MS,
-                                        reliability->max_ejection_percent};
+    struct sr_pool_ejection ejection = {
+        reliability->consecutive_failures, reliability->base_ejection_ms * SR_NS_PER_MS,
+        reliability->max_ejection_percent, SR_POOL_SLOW_TIMES, SR_POOL_RECOVERY_NS};
     const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
     struct sr_pool_settings settings = sr_pool_settings_defaults();
     struct sr_pool_limits limits = {0};
     if (entry) {
         settings = settings_of(entry);
         limits = limits_of(entry);
+        ejection.slow_times = entry->slow.times;
+        ejection.recovery_ns = entry->slow.recovery_ms * SR_NS_PER_MS;
         policy = entry->policy[0] ? entry->policy : policy;
     }
     struct sr_pool_backend *backends = sr_mem_calloc(of->n_targets + 1, sizeof *backends);

@@ -3,7 +3,7 @@ import re
 import threading
 import time
 
-from conftest import chat
+from conftest import chat, request
 from keys_offline import Key
 from keys_online import served, worker, workers_of
 from keys_site import ABSENT, check, decision, model, site
@@ -78,6 +78,21 @@ def share_of_what_joins(config, bench):
         return sum(worker(gateway, bench) == "1" for _ in range(8))
 
 
+def share_of_the_slow(gateway, bench):
+    """How many of twelve requests go to a worker, after some for which it took longer than the other one."""
+    behave = lambda **headers: request(bench.mock.port, "PUT", "/mock/behaviour", b"", headers)
+    behave(**{"x-mock-delay-ms": "200"})
+    for _ in range(28):
+        worker(gateway, bench)
+    behave()
+    return sum(worker(gateway, bench) == "0" for _ in range(12))
+
+
+def slow(**more):
+    reliability = {"base_ejection_time": "1h", **more.pop("reliability", {})}
+    return site(model("one", "@0", "@1", reliability=reliability), pools=[{"model": "one", "policy": "round_robin", **more}])
+
+
 def kept(config, bench):
     """The status of an answer after the workers' file has gone for a while."""
     file = bench.directory / "workers"
@@ -130,4 +145,7 @@ KEYS = [
         ("urgent", "plain")),
     Key(POOL + "slow_start", site(model("one", "@0", "@1"), pools=[{"model": "one"}]), (ABSENT, "1h"), share_of_what_joins,
         (4, 1)),
+    Key(POOL + "slow.times", slow(), (0, 2.5), served(share_of_the_slow), (6, 0)),
+    Key(POOL + "slow.recovery", slow(reliability={"base_ejection_time": "1ms"}), ("0s", "10h"),
+        served(lambda gateway, bench: share_of_the_slow(gateway, bench) > 3), (True, False)),
 ]

@@ -115,6 +115,21 @@ const struct sr_section sr_section_workloads = {
     .finish = finish_workloads,
 };
 
+static const struct sr_field slow_fields[] = {
+    {"times", SR_FIELD_NUMBER, POOL(slow.times), .def = "2.5", .max = 1000,
+     .help =
+         "how many times as long as those of the median worker its requests take, to the first byte and to "
+         "the end, when it is ejected for `base_ejection_time`; 0: it never is"},
+    {"recovery", SR_FIELD_DURATION, POOL(slow.recovery_ms), .def = "30s",
+     .help = "the time after that in which it grows from a tenth to all of its requests"},
+};
+
+static const struct sr_section slow_section = {
+    .name = "slow",
+    .help = "Workers that are far slower than the others of the pool.",
+    SR_FIELDS(slow_fields),
+};
+
 static const struct sr_field fields[] = {
     {"name", SR_FIELD_TEXT, POOL(name), .flags = SR_FIELD_NOT_EMPTY, .def_note = "its `model`",
      .help = "a name for logs and metrics"},
@@ -158,6 +173,7 @@ static const struct sr_field fields[] = {
      .help = "what waits when all workers have `max_in_flight` requests"},
     {"slow_start", SR_FIELD_DURATION, POOL(slow_start_ms), .def = "0s",
      .help = "the time in which a worker that joins grows from a tenth to all of its weight"},
+    {"slow", SR_FIELD_OBJECT, .of = &slow_section, .help = "what becomes of a worker that is slow"},
 };
 
 static void prepare(void *target)

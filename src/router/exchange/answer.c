@@ -176,8 +176,10 @@ enum sr_answer_step sr_exchange_answer_body(sr_exchange *x, const void *p, size_
                                             const struct sr_bytes **slices, size_t *n_slices)
 {
     bool blocked = x->answer.guard.ended;
-    if (n)
+    if (n) {
         x->record.times.last_token = sr_clock_ns();
+        sr_ticket_first_byte(&x->ticket);
+    }
     return take_step(x, sr_answer_body(&x->answer, sr_bytes_of(p, n), last), blocked, slices, n_slices);
 }
 

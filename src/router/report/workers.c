@@ -4,13 +4,14 @@
 #include "pool/report.h"
 
 static const enum sr_metric ALL[] = {
-    SR_METRIC_WORKER_IN_FLIGHT,    SR_METRIC_WORKER_OPEN,         SR_METRIC_WORKER_DOWN,
-    SR_METRIC_WORKER_DRAINING,     SR_METRIC_WORKER_EJECTIONS,    SR_METRIC_POOL_WAITING,
-    SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING, SR_METRIC_POOL_KV_USAGE,
-    SR_METRIC_POOL_BLOCKS,         SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
-    SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS,         SR_METRIC_POOL_KV_CONNECTED,
-    SR_METRIC_POOL_KV_BATCHES,     SR_METRIC_POOL_KV_GAPS,        SR_METRIC_POOL_KV_REPLAYS,
-    SR_METRIC_POOL_KV_RESTARTS,    SR_METRIC_POOL_KV_BAD,         SR_METRIC_POOL_KV_UNKNOWN};
+    SR_METRIC_WORKER_SLOW,         SR_METRIC_WORKER_SLOWED,     SR_METRIC_WORKER_IN_FLIGHT,
+    SR_METRIC_WORKER_OPEN,         SR_METRIC_WORKER_DOWN,       SR_METRIC_WORKER_DRAINING,
+    SR_METRIC_WORKER_EJECTIONS,    SR_METRIC_POOL_WAITING,      SR_METRIC_POOL_WORKER_RUNNING,
+    SR_METRIC_POOL_WORKER_WAITING, SR_METRIC_POOL_KV_USAGE,     SR_METRIC_POOL_BLOCKS,
+    SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,     SR_METRIC_POOL_REPORTED,
+    SR_METRIC_POOL_EVENTS,         SR_METRIC_POOL_KV_CONNECTED, SR_METRIC_POOL_KV_BATCHES,
+    SR_METRIC_POOL_KV_GAPS,        SR_METRIC_POOL_KV_REPLAYS,   SR_METRIC_POOL_KV_RESTARTS,
+    SR_METRIC_POOL_KV_BAD,         SR_METRIC_POOL_KV_UNKNOWN};
 
 static void set_feed(struct sr_metrics *metrics, const struct sr_pool_member_view *view,
                      const struct sr_bytes *labels)
@@ -58,6 +59,8 @@ static void set_worker(void *ctx, const struct sr_pool_worker_count *count)
     sr_metrics_set(metrics, SR_METRIC_WORKER_DOWN, count->down, &count->worker);
     sr_metrics_set(metrics, SR_METRIC_WORKER_DRAINING, count->draining, &count->worker);
     sr_metrics_add(metrics, SR_METRIC_WORKER_EJECTIONS, count->ejections, &count->worker);
+    sr_metrics_set(metrics, SR_METRIC_WORKER_SLOW, count->slow, &count->worker);
+    sr_metrics_add(metrics, SR_METRIC_WORKER_SLOWED, count->slowed, &count->worker);
 }
 
 /* Of several groups of one name, before and after a reload, requests may wait in each. */

@@ -309,6 +309,8 @@ static void test_full_global(void **state)
     assert_string_equal(g->pools[0].endpoints.server, "127.0.0.1:53");
     assert_int_equal(g->pools[0].endpoints.keep_ms, 21000);
     assert_int_equal(g->pools[0].slow_start_ms, 18000);
+    assert_int_equal(g->pools[0].slow.times * 10, 35);
+    assert_int_equal(g->pools[0].slow.recovery_ms, 17000);
     assert_non_null(strstr(g->cache.warm_file, "full.yaml"));
     const struct sr_config_picking *picking = &g->pools[0].picking;
     assert_string_equal(picking->session_header, "x-session");

@@ -1,7 +1,6 @@
 /* The picking policies: what each prefers, what makes it leave that, and what it forgets. */
 #include "base/mem.h"
 #include "pool/blocks.h"
-#include "pool/pace.h"
 #include "pool/private.h"
 #include "pool/report.h"
 #include "pool/roster.h"
@@ -340,43 +339,6 @@ static void test_a_loaded_worker_is_left(void **state)
 }
 
 /* ---- kv ---- */
-
-/* Requests of `usual_ms`, which take `times` as long at this worker. */
-static void note_paces(struct site *s, int slow, double usual_ms, double times)
-{
-    for (int i = 0; i < 20 * WORKERS; i++)
-        sr_pace_note(s->group, s->group->roster->members[i % WORKERS]->worker,
-                     (uint64_t)(usual_ms * (i % WORKERS == slow ? times : 1)) * MS);
-}
-
-/* A slow worker is left with one request, where another one would get a second; for the time that it is slow.
- */
-static void test_a_slow_worker_is_left(void **state)
-{
-    (void)state;
-    struct site s;
-    uint64_t blocks[BLOCKS];
-    struct sr_ticket first, second;
-    prompt(blocks, BLOCKS, BLOCKS, 1, 1);
-    struct sr_pool_ask ask = ask_of(blocks, BLOCKS);
-    for (int round = 0; round < 3; round++) {
-        site_init(&s, "prefix", NULL);
-        int warm = ask_once(&s, &ask);
-        note_paces(&s, warm, round == 2 ? 1 : 200, round == 1 ? 1.5 : 6);
-        assert_int_equal(begin(&s, &first, &ask), warm);
-        if (round == 0)
-            assert_int_not_equal(begin(&s, &second, &ask), warm);
-        else
-            assert_int_equal(begin(&s, &second, &ask), warm);
-        sr_ticket_dispose(&second);
-        sr_ticket_dispose(&first);
-        if (round == 0) {
-            note_paces(&s, warm, 200, 1);
-            assert_true(sr_pace_of(s.group->roster->members[warm]->worker) < 1.5);
-        }
-        site_dispose(&s);
-    }
-}
 
 struct tokens {
     uint32_t ids[BLOCKS * 16];
@@ -851,7 +813,6 @@ int main(void)
         cmocka_unit_test(test_prefix_is_followed),
         cmocka_unit_test(test_prefix_is_forgotten_when_it_was_evicted),
         cmocka_unit_test(test_a_loaded_worker_is_left),
-        cmocka_unit_test(test_a_slow_worker_is_left),
         cmocka_unit_test(test_kv_follows_events),
         cmocka_unit_test(test_what_comes_counts_until_it_is_told),
         cmocka_unit_test(test_a_worker_that_tells_no_more_is_estimated),
