@@ -232,10 +232,11 @@ int sr_enc_check(const struct sr_enc_files *files, const struct sr_tensor *tenso
     bool blocks = tensor->dtype == SR_DTYPE_U8 && columns && columns % SR_Q4_BLOCK == 0;
     if (!blocks && tensor->dtype != SR_DTYPE_F32 && tensor->dtype != SR_DTYPE_F16 &&
         tensor->dtype != SR_DTYPE_BF16)
-        return sr_err_set(err, SR_EUNSUPPORTED,
-                          "%s: tensor %s is %s; F32, F16 and BF16 are supported, and U8 for matrices of 4-bit "
-                          "blocks",
-                          files->folder, name, sr_dtype_name(tensor->dtype));
+        return sr_err_set(
+            err, SR_EUNSUPPORTED,
+            "%s: tensor %s is %s; F32, F16 and BF16 are supported, and U8 for matrices of 4-bit "
+            "blocks",
+            files->folder, name, sr_dtype_name(tensor->dtype));
     size_t stored = blocks ? sr_scalar_bytes(SR_SCALAR_Q4, columns) : columns;
     if (tensor->rank == (columns ? 2 : 1) && tensor->shape[0] == rows &&
         (!columns || tensor->shape[1] == stored))

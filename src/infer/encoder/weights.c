@@ -99,8 +99,7 @@ static int load_source(struct sr_encoder *e, const struct sr_enc_linear *l, stru
     int rc = tensor_of(e, l->modules[0], "weight", l->rows, l->depth, &t, err);
     if (rc)
         return rc;
-    if (l->parts > 1 || t->dtype == SR_DTYPE_U8 ||
-        (adapter && sr_enc_adapter_has(adapter, l->modules[0]))) {
+    if (l->parts > 1 || t->dtype == SR_DTYPE_U8 || (adapter && sr_enc_adapter_has(adapter, l->modules[0]))) {
         *rows = sr_mem_alloc(source->n * source->k * sizeof **rows);
         source->weights = *rows;
         return *rows ? load_rows(e, l, adapter, *rows, err) : sr_enc_out_of_memory(err);

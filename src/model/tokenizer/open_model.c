@@ -14,19 +14,6 @@ static int out_of_memory(struct sr_err *err)
 
 /* ---- vocabulary ---- */
 
-int sr_tok_see_id(sr_json_view value, const char *where, size_t *size, struct sr_err *err)
-{
-    int64_t id;
-    if (!sr_json_view_int(value, &id) || id < 0)
-        return sr_err_set(err, SR_EPARSE, "%s: an id is not an integer from 0", where);
-    if ((uint64_t)id >= SR_TOKENIZER_VOCAB_MAX)
-        return sr_err_set(err, SR_ELIMIT, "%s: id %lld, the limit is %zu", where, (long long)id,
-                          SR_TOKENIZER_VOCAB_MAX);
-    if ((size_t)id >= *size)
-        *size = (size_t)id + 1;
-    return SR_OK;
-}
-
 static int open_vocab(struct sr_tokenizer *t, sr_json_view json, sr_json_view added, struct sr_err *err)
 {
     sr_json_view name, value;
