@@ -12,6 +12,7 @@ import ctypes.util
 import sys
 import unicodedata
 
+from convert_e5 import charsmap
 from tokenizers import Regex, __version__, normalizers as norm, pre_tokenizers as pre
 
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
@@ -100,6 +101,24 @@ def ordered_by(u8, text):
     return result
 
 
+def clusters(u8):
+    """Controls and extenders of user-perceived characters, which utf8proc does not know as such.
+
+    A charsmap replaces a character of a few bytes as a whole by what its first code point stands for.
+    """
+    u8.lib.utf8proc_grapheme_break.restype = ctypes.c_bool
+    whole = norm.Precompiled(charsmap({"\u200c": " ", "\u00aa": "a"}))
+    control, extend = set(), set()
+    for c in POINTS[1:]:
+        apart = not whole.normalize_str(chr(c) + "\u200c\u0345").endswith("\u0345")
+        if apart and not u8.lib.utf8proc_grapheme_break(c, 0x200C):
+            control.add(c)
+        joined = c < 0x10000 and whole.normalize_str("\u00aa" + chr(c)) == "a"
+        if joined and u8.lib.utf8proc_grapheme_break(0xAA, c):
+            extend.add(c)
+    return control, extend
+
+
 def table(name, rows):
     cells = [f"{{0x{a:X}, 0x{b:X}}}," for a, b in rows]
     print(f"static const struct sr_chars_range {name}_ranges[] = {{")
@@ -127,6 +146,10 @@ def main():
     table("classless", ranges(no_class))
     print("/* Lower case that utf8proc does not have; U+0130 gives two code points and is not here. */")
     table("lower_added", [(c, ord(low)) for c, low in lowers if len(low) == 1])
+    control, extend = clusters(u8)
+    print("/* Clusters: controls and extenders that utf8proc takes for other characters. */")
+    table("cluster_control", ranges(control))
+    table("cluster_extend", ranges(extend))
     print("/* clang-format on */")
     assert [c for c, low in lowers if len(low) != 1] == [0x130]
 

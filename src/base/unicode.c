@@ -187,3 +187,8 @@ int32_t sr_unicode_compose(int32_t a, int32_t b)
         utf8proc_normalize_utf32(pair, 2, (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
     return n == 1 ? pair[0] : -1;
 }
+
+bool sr_unicode_cluster_break(int32_t a, int32_t b, int32_t *state)
+{
+    return utf8proc_grapheme_break_stateful(a, b, state);
+}

@@ -53,6 +53,10 @@ unsigned sr_unicode_ccc(int32_t cp);
 /* The primary composite of two code points, -1 when there is none. */
 int32_t sr_unicode_compose(int32_t a, int32_t b);
 
+/* True when a boundary of user-perceived characters (UAX 29, extended grapheme clusters) lies between `a` and
+ * `b`. *state is 0 at the first pair after a boundary and carries what is needed from pair to pair. */
+bool sr_unicode_cluster_break(int32_t a, int32_t b, int32_t *state);
+
 /* Columns that `cp` takes on a terminal: 0, 1 or 2. */
 int sr_unicode_columns(int32_t cp);
 

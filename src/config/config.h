@@ -788,6 +788,8 @@ struct sr_config_inference {
     size_t memory_max;      /* bytes */
     int queue_jobs, batch_tokens, batch_wait_us, max_windows;
     const char *neural; /* folder or name of heads on the encoder; empty: the bundled ones, where found */
+    const char *embedding_model,
+        *cache_model;          /* encoders of rules by meaning, of the cache; empty: `encoder` */
     const char *models_folder; /* of model folders, in which those for tasks are found; empty: none */
     struct sr_config_position encoder_at, neural_at, models_folder_at; /* where the file names them */
     size_t neural_max; /* bytes of a text that the neural classifier reads; 0: any */

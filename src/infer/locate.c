@@ -47,6 +47,8 @@ int sr_locate_model(char out[SR_LOCATE_MAX], const char *name, struct sr_err *er
     const char *models = getenv("SEMROUTE_MODELS");
     if (!name || !*name)
         name = SR_LOCATE_DEFAULT;
+    if (strcmp(name, "multilingual") == 0)
+        name = SR_LOCATE_MULTILINGUAL;
     if (strlen(name) >= SR_LOCATE_MAX / 2)
         return sr_err_set(err, SR_ELIMIT, "a model's name of %zu bytes", strlen(name));
     if (strchr(name, '/')) {

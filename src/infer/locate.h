@@ -12,9 +12,13 @@
 /* The default encoder. */
 #define SR_LOCATE_DEFAULT "all-MiniLM-L6-v2"
 
+/* The encoder of many languages, which "multilingual" names too. */
+#define SR_LOCATE_MULTILINGUAL "multilingual-e5-small"
+
 #define SR_LOCATE_MAX 4096 /* bytes of a path, NUL included */
 
-/* Writes the folder of the model `name` (NULL or "": SR_LOCATE_DEFAULT) to `out`. A name with a slash is a
+/* Writes the folder of the model `name` (NULL or "": SR_LOCATE_DEFAULT; "multilingual":
+ * SR_LOCATE_MULTILINGUAL) to `out`. A name with a slash is a
  * path and only checked. Otherwise the first of these that holds name/config.json:
  *   $SEMROUTE_MODELS
  *   models/ beside the executable, and up to two folders above it (build/semroute in a source tree)

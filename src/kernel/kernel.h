@@ -23,7 +23,16 @@ enum sr_isa { SR_ISA_SCALAR, SR_ISA_NEON, SR_ISA_AVX2, SR_ISA_AVX512, SR_ISA_AVX
  * activations per token, both symmetric. */
 enum sr_precision { SR_PRECISION_FP32, SR_PRECISION_BF16, SR_PRECISION_INT8 };
 
-enum sr_scalar { SR_SCALAR_F32, SR_SCALAR_F16, SR_SCALAR_BF16 };
+/* Q4: blocks of 32 numbers in 18 bytes, for tables and weights as they lie in a file, read by sr_gather and
+ * sr_to_float alone: an fp16 step d, then 16 bytes; number j is (low half of byte j - 8) d, number j + 16
+ * (high half of byte j - 8) d (ggml's Q4_0). */
+enum sr_scalar { SR_SCALAR_F32, SR_SCALAR_F16, SR_SCALAR_BF16, SR_SCALAR_Q4 };
+
+#define SR_Q4_BLOCK 32u /* numbers */
+#define SR_Q4_BYTES 18u
+
+/* Bytes of n numbers; n is a multiple of SR_Q4_BLOCK with Q4. */
+size_t sr_scalar_bytes(enum sr_scalar type, size_t n);
 
 /* The operation on a product before it is stored. */
 enum sr_epilogue {
@@ -109,11 +118,11 @@ void sr_layer_norm(struct sr_team *team, struct sr_rows x, struct sr_rows add, s
 void sr_mean_rows(struct sr_rows x, size_t from, size_t to, size_t d, float *out);
 
 /* dst[i][d] = table[ids[i]][d] (type as given) for m tokens; ids are below the table's rows (the caller
- * checks). */
+ * checks). From Q4 only to F32, d a multiple of SR_Q4_BLOCK. */
 void sr_gather(struct sr_team *team, const void *table, enum sr_scalar type, const int32_t *ids, size_t m,
                size_t d, struct sr_rows dst);
 
-/* Converts n floats of another type to F32. */
+/* Converts n floats of another type to F32; n is a multiple of SR_Q4_BLOCK with Q4. */
 void sr_to_float(const void *src, enum sr_scalar type, size_t n, float *dst);
 
 /* dots[i] = sum of rows[i][k] * q[k] for n rows of d bytes; d is a multiple of 64 and at most 65536. Sums of

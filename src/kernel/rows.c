@@ -1,4 +1,5 @@
 /* Norms, means, table look-ups and conversions, with the rows shared between the members of a team. */
+#include "kernel/bits.h"
 #include "kernel/private.h"
 
 #include <string.h>
@@ -40,13 +41,34 @@ struct gather {
     struct sr_rows dst;
 };
 
+size_t sr_scalar_bytes(enum sr_scalar type, size_t n)
+{
+    return type == SR_SCALAR_Q4 ? n / SR_Q4_BLOCK * SR_Q4_BYTES : n * sr_scalar_size(type);
+}
+
+static void q4_to_float(const unsigned char *p, size_t n, float *dst)
+{
+    for (size_t i = 0; i < n; i += SR_Q4_BLOCK, p += SR_Q4_BYTES) {
+        float d = sr_float_of_f16((uint16_t)(p[0] | (unsigned)p[1] << 8));
+        for (size_t j = 0; j < SR_Q4_BLOCK / 2; j++) {
+            dst[i + j] = (float)((int)(p[2 + j] & 15) - 8) * d;
+            dst[i + j + SR_Q4_BLOCK / 2] = (float)((p[2 + j] >> 4) - 8) * d;
+        }
+    }
+}
+
 static void gather_part(void *ctx, unsigned part, unsigned parts)
 {
     const struct gather *g = ctx;
     const struct sr_ops *ops = sr_ops_current();
-    for (size_t i = sr_share(g->m, 1, part, parts), end = sr_share(g->m, 1, part + 1, parts); i < end; i++)
-        ops->convert(g->table + (size_t)g->ids[i] * g->d * sr_scalar_size(g->type), g->type, g->d,
-                     (char *)g->dst.p + i * g->dst.ld * sr_scalar_size(g->dst.type), g->dst.type);
+    for (size_t i = sr_share(g->m, 1, part, parts), end = sr_share(g->m, 1, part + 1, parts); i < end; i++) {
+        const char *row = g->table + (size_t)g->ids[i] * sr_scalar_bytes(g->type, g->d);
+        char *to = (char *)g->dst.p + i * g->dst.ld * sr_scalar_size(g->dst.type);
+        if (g->type == SR_SCALAR_Q4)
+            q4_to_float((const unsigned char *)row, g->d, (float *)(void *)to);
+        else
+            ops->convert(row, g->type, g->d, to, g->dst.type);
+    }
 }
 
 void sr_gather(struct sr_team *team, const void *table, enum sr_scalar type, const int32_t *ids, size_t m,
@@ -63,5 +85,8 @@ void sr_dot_bytes(const int8_t *q, size_t d, const uint8_t *const *rows, size_t 
 
 void sr_to_float(const void *src, enum sr_scalar type, size_t n, float *dst)
 {
-    sr_ops_current()->convert(src, type, n, dst, SR_SCALAR_F32);
+    if (type == SR_SCALAR_Q4)
+        q4_to_float(src, n, dst);
+    else
+        sr_ops_current()->convert(src, type, n, dst, SR_SCALAR_F32);
 }

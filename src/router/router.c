@@ -232,6 +232,15 @@ static int readers_prepare(struct sr_router *router, struct sr_model_store *mode
     return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
 }
 
+/* The model of the cache's questions; "": the configured encoder. */
+static const char *cache_model(const struct sr_config *config)
+{
+    const struct sr_config_inference *inference = &config->global.inference;
+    const char *own = inference->cache_model && *inference->cache_model ? inference->cache_model : NULL;
+    const char *common = inference->embedding_model ? inference->embedding_model : "";
+    return own ? own : common;
+}
+
 /* The encoder of questions. Where the default one is missing, the cache has exact hits only. */
 static int cache_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
 {
@@ -240,7 +249,8 @@ static int cache_prepare(struct sr_router *router, struct sr_model_store *models
     router->caches = sr_config_caches(router->config, false);
     if (!models || !sr_config_caches(router->config, true))
         return SR_OK;
-    int rc = sr_embedding_reader_new(&router->cache_reader, router->config, models, &why);
+    int rc = sr_embedding_reader_new(&router->cache_reader, router->config, cache_model(router->config),
+                                     models, &why);
     router->cache_semantic = rc == SR_OK;
     if (rc == SR_ENOENT && (!named || !*named)) {
         sr_log(SR_LOG_WARN, "encoder_missing", "%s; the response cache has exact hits only", why.message);
@@ -259,11 +269,12 @@ static int pick_prepare(struct sr_router *router, struct sr_model_store *models,
             needed |= sr_pool_group_needs(router->models[i].pools[k].group) & SR_POOL_NEEDS_VECTOR;
     if (!models || !needed)
         return SR_OK;
-    if (router->cache_reader) {
+    const char *model = router->config->global.inference.embedding_model;
+    if (router->cache_reader && strcmp(cache_model(router->config), model ? model : "") == 0) {
         router->pick_reader = sr_embedding_reader_ref(router->cache_reader);
         return SR_OK;
     }
-    int rc = sr_embedding_reader_new(&router->pick_reader, router->config, models, &why);
+    int rc = sr_embedding_reader_new(&router->pick_reader, router->config, model, models, &why);
     if (rc == SR_ENOENT) {
         sr_log(SR_LOG_WARN, "encoder_missing", "%s; workers are picked without the meaning of requests",
                why.message);
@@ -275,7 +286,9 @@ static int pick_prepare(struct sr_router *router, struct sr_model_store *models,
 /* The name of the encoder, as files that were fitted to its vectors have it. */
 static const char *encoder_name(const struct sr_config *config)
 {
-    const char *named = config->global.inference.encoder;
+    const struct sr_config_inference *inference = &config->global.inference;
+    const char *named = inference->embedding_model && *inference->embedding_model ? inference->embedding_model
+                                                                                  : inference->encoder;
     const char *name = named && *named ? named : SR_LOCATE_DEFAULT;
     const char *slash = strrchr(name, '/');
     return slash && slash[1] ? slash + 1 : name;

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#define KINDS    5
+#define KINDS    6
 #define TEXT_MAX 4096
 #define BYTES                                                                                                \
     "\"!\":0,\"a\":1,\"b\":2,\"\xC4\xA0\":3,\"\xC3\xA9\":4,\"ab\":5,\"\xC4\xA0"                              \
@@ -21,6 +21,11 @@
 #define ADDED(norm)                                                                                          \
     "\"added_tokens\":[{\"id\":7,\"content\":\"<s>\",\"special\":true,\"lstrip\":true,\"rstrip\":true},"     \
     "{\"id\":5,\"content\":\"ab\",\"normalized\":" norm ",\"single_word\":true}],"
+
+#define SCORES                                                                                               \
+    "[\"<unk>\",0],[\"a\",-2],[\"b\",-2.5],[\"\xE2\x96\x81\",-3],[\"\xC3\xA9\",-4],[\"ab\",-4.5],"           \
+    "[\"\xE2\x96\x81"                                                                                        \
+    "a\",-3.5],[\"<s>\",0],[\"aab\",-6.25],[\"<0xC3>\",-9],[\"<0xA8>\",-9]"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -63,6 +68,12 @@ static const char *const kinds[KINDS] = {
                       "\"behavior\":\"MergedWithNext\"}]},"
                       "\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\",\"vocab\":{" PIECES
                       "},\"merges\":[\"a b\",\"\xE2\x96\x81 a\"]}}",
+    "{" ADDED("true") "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":"
+                      "\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},\"content\":\" \"}]},"
+                      "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\xE2\x96\x81\",\"prepend_"
+                      "scheme\":\"first\",\"split\":false},"
+                      "\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[" SCORES
+                      "]}}",
 };
 
 static void check(bool holds)

@@ -208,6 +208,8 @@ KEYS = uses(PLUGIN, lambda use: cached(use)) + uses(DEFAULT, lambda use: cached(
     Key(CACHE + "max_entry_bytes", MEMORY, ("1MiB", "1KiB"), numbered(long_answer), (True, False)),
     Key(CACHE + "max_request_bytes", MEMORY, ("1MiB", "1KiB"), served(lambda g, b: [ask(g, "x " * 1000) for _ in range(3)][2]),
         (True, False)),
+    Key("global.semroute.inference.cache_embedding_model", cached({"similarity_threshold": 0.95}), (ABSENT, "multilingual"),
+        again("비밀번호 재설정은 어떻게 하나요?", first={"text": "비밀번호를 어떻게 재설정하나요?"}), (False, True)),
     Key(CACHE + "wait_ms", cached(), (5000, 0), numbered(calls), (1, 2)),
     Key(CACHE + "team_header", cached({"scope": "team"}), ("x-team", "x-other"), again(x_team="a"), (True, False)),
     Key("global.services.authz.identity.user_id_header", KEYED, ("x-user", "x-other"), served(identified), (200, 401)),

@@ -92,6 +92,7 @@ KEYS = [
     vector(SEMANTIC + "embedding_config.target_layer", (ABSENT, 3)),
     vector(INFERENCE + "precision", ("fp32", "int8")),
     vector(INFERENCE + "max_windows", (16, 1), LONG),
+    vector(INFERENCE + "embedding_model", (ABSENT, "multilingual")),
     outcome(INFERENCE + "memory_max", ("64MiB", "1MiB"), ("good", "a limit was reached")),
     outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "a limit was reached")),
     refused(INFERENCE + "neural", site(), (f"{ROOT}/models/neural", "/nowhere/neural"), "has no config.json"),

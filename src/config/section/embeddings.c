@@ -135,6 +135,12 @@ static const struct sr_field inference_fields[] = {
      .help = "the maximum number of windows of a text that an `embedding` signal reads"},
     {"neural", SR_FIELD_TEXT, INFERENCE(neural), .def_note = "`neural`, where it is found and has a card",
      .help = "folder of heads on the encoder that classify texts, or the name of one in the models folder"},
+    {"embedding_model", SR_FIELD_TEXT, INFERENCE(embedding_model), .def_note = "the encoder",
+     .help =
+         "the encoder whose vectors rules by meaning compare: a folder, or a name such as `multilingual`; it "
+         "computes in bf16, or in int8 where `precision` is; thresholds are the model's own"},
+    {"cache_embedding_model", SR_FIELD_TEXT, INFERENCE(cache_model), .def_note = "`embedding_model`",
+     .help = "the same for the questions of the response cache"},
     {"models_folder", SR_FIELD_TEXT, INFERENCE(models_folder), .def_note = "none: the bundled models",
      .help =
          "folder of model folders: those for `domain`, `jailbreak` and `pii` are found by name or mapping "

@@ -217,6 +217,7 @@ enum sr_scalar sr_enc_scalar(const struct sr_tensor *tensor)
 {
     return tensor->dtype == SR_DTYPE_F16    ? SR_SCALAR_F16
            : tensor->dtype == SR_DTYPE_BF16 ? SR_SCALAR_BF16
+           : tensor->dtype == SR_DTYPE_U8   ? SR_SCALAR_Q4
                                             : SR_SCALAR_F32;
 }
 
@@ -228,18 +229,24 @@ int sr_enc_check(const struct sr_enc_files *files, const struct sr_tensor *tenso
     if (!tensor)
         return sr_err_set(err, SR_EMISMATCH, "%s: the weights have no tensor %s%s", files->folder,
                           files->prefix, name);
-    if (tensor->dtype != SR_DTYPE_F32 && tensor->dtype != SR_DTYPE_F16 && tensor->dtype != SR_DTYPE_BF16)
-        return sr_err_set(err, SR_EUNSUPPORTED, "%s: tensor %s is %s; F32, F16 and BF16 are supported",
-                          files->folder, name, sr_dtype_name(tensor->dtype));
+    bool blocks = tensor->dtype == SR_DTYPE_U8 && columns && columns % SR_Q4_BLOCK == 0;
+    if (!blocks && tensor->dtype != SR_DTYPE_F32 && tensor->dtype != SR_DTYPE_F16 &&
+        tensor->dtype != SR_DTYPE_BF16)
+        return sr_err_set(
+            err, SR_EUNSUPPORTED,
+            "%s: tensor %s is %s; F32, F16 and BF16 are supported, and U8 for matrices of 4-bit "
+            "blocks",
+            files->folder, name, sr_dtype_name(tensor->dtype));
+    size_t stored = blocks ? sr_scalar_bytes(SR_SCALAR_Q4, columns) : columns;
     if (tensor->rank == (columns ? 2 : 1) && tensor->shape[0] == rows &&
-        (!columns || tensor->shape[1] == columns))
+        (!columns || tensor->shape[1] == stored))
         return SR_OK;
     for (uint32_t i = 0; i < tensor->rank && n < sizeof shape - 24; i++)
         n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%llu", i ? ", " : "",
                               (unsigned long long)tensor->shape[i]);
     if (columns)
         return sr_err_set(err, SR_EMISMATCH, "%s: tensor %s is [%s]; the configuration asks for [%zu, %zu]",
-                          files->folder, name, shape, rows, columns);
+                          files->folder, name, shape, rows, stored);
     return sr_err_set(err, SR_EMISMATCH, "%s: tensor %s is [%s]; the configuration asks for [%zu]",
                       files->folder, name, shape, rows);
 }
@@ -261,19 +268,38 @@ static bool all_finite(const void *p, enum sr_dtype dtype, size_t n)
     return !bad;
 }
 
+static int not_finite(const struct sr_enc_files *files, const struct sr_tensor *tensor, struct sr_err *err)
+{
+    return sr_err_set(err, SR_EMISMATCH, "%s: tensor %.*s has a value that is not a finite number",
+                      files->folder, (int)tensor->name.n, tensor->name.p);
+}
+
+/* The same for 4-bit blocks: only their steps can be no number. */
+static int read_blocks(const struct sr_enc_files *files, const struct sr_tensor *tensor, float *out,
+                       struct sr_err *err)
+{
+    for (size_t i = 0; i < tensor->bytes; i += SR_Q4_BYTES)
+        if ((tensor->data[i + 1] & 0x7C) == 0x7C)
+            return not_finite(files, tensor, err);
+    if (out)
+        sr_to_float(tensor->data, SR_SCALAR_Q4, tensor->bytes / SR_Q4_BYTES * SR_Q4_BLOCK, out);
+    return SR_OK;
+}
+
 /* Checks all elements and, unless `out` is NULL, converts them. */
 static int read_elements(const struct sr_enc_files *files, const struct sr_tensor *tensor, float *out,
                          struct sr_err *err)
 {
     enum { STEP = 4096 };
     uint32_t part[STEP]; /* the file's elements need not be aligned */
+    if (tensor->dtype == SR_DTYPE_U8)
+        return read_blocks(files, tensor, out, err);
     size_t size = sr_dtype_size(tensor->dtype), n = tensor->bytes / size;
     for (size_t i = 0; i < n; i += STEP) {
         size_t some = n - i < STEP ? n - i : STEP;
         memcpy(part, tensor->data + i * size, some * size);
         if (!all_finite(part, tensor->dtype, some))
-            return sr_err_set(err, SR_EMISMATCH, "%s: tensor %.*s has a value that is not a finite number",
-                              files->folder, (int)tensor->name.n, tensor->name.p);
+            return not_finite(files, tensor, err);
         if (out)
             sr_to_float(part, sr_enc_scalar(tensor), some, out + i);
     }

@@ -128,7 +128,8 @@ const struct sr_tensor *sr_enc_trunk_tensor(const struct sr_enc_files *files, co
 /* A head's tensor: behind the trunk's prefix or any leading part of it that ends with a dot. NULL. */
 const struct sr_tensor *sr_enc_head_tensor(const struct sr_enc_files *files, const char *name);
 
-/* F32, F16 or BF16 of exactly this shape (columns 0: rank 1); says what is wrong otherwise. `tensor` NULL:
+/* F32, F16 or BF16 of exactly this shape (columns 0: rank 1), or a matrix of as many columns in 4-bit blocks
+ * (U8, SR_SCALAR_Q4); says what is wrong otherwise. `tensor` NULL:
  * "`name` is missing". */
 int sr_enc_check(const struct sr_enc_files *files, const struct sr_tensor *tensor, const char *name,
                  size_t rows, size_t columns, struct sr_err *err) SR_WARN_UNUSED;

@@ -90,19 +90,20 @@ static int pack(struct sr_encoder *e, const struct sr_enc_linear *l, const struc
     return SR_OK;
 }
 
-/* A single tensor that nothing is merged into is packed as it lies in the file; others by way of `rows`. */
+/* A single tensor of floats that nothing is merged into is packed as it lies in the file; others by way of
+ * `rows`. */
 static int load_source(struct sr_encoder *e, const struct sr_enc_linear *l, struct sr_enc_adapter *adapter,
                        struct sr_matrix_source *source, float **rows, struct sr_err *err)
 {
     const struct sr_tensor *t;
-    if (l->parts > 1 || (adapter && sr_enc_adapter_has(adapter, l->modules[0]))) {
+    int rc = tensor_of(e, l->modules[0], "weight", l->rows, l->depth, &t, err);
+    if (rc)
+        return rc;
+    if (l->parts > 1 || t->dtype == SR_DTYPE_U8 || (adapter && sr_enc_adapter_has(adapter, l->modules[0]))) {
         *rows = sr_mem_alloc(source->n * source->k * sizeof **rows);
         source->weights = *rows;
         return *rows ? load_rows(e, l, adapter, *rows, err) : sr_enc_out_of_memory(err);
     }
-    int rc = tensor_of(e, l->modules[0], "weight", l->rows, l->depth, &t, err);
-    if (rc)
-        return rc;
     source->weights = t->data;
     source->type = sr_enc_scalar(t);
     return sr_enc_check_values(&e->files, t, err);

@@ -68,6 +68,21 @@ int32_t sr_chars_compose(int32_t a, int32_t b)
     return whole >= 0 && !is_atomic(whole) ? whole : -1;
 }
 
+/* A character that utf8proc knows, with the same part in clusters. */
+static int32_t cluster_like(int32_t cp)
+{
+    if (cp < cluster_extend_ranges[0].first)
+        return cp;
+    if (in_ranges(cluster_extend_ranges, COUNT(cluster_extend_ranges), cp))
+        return 0x300;
+    return in_ranges(cluster_control_ranges, COUNT(cluster_control_ranges), cp) ? 0x1 : cp;
+}
+
+bool sr_chars_cluster_break(int32_t a, int32_t b, int32_t *state)
+{
+    return sr_unicode_cluster_break(cluster_like(a), cluster_like(b), state);
+}
+
 size_t sr_chars_lower(int32_t cp, int32_t out[SR_CHARS_LOWER_MAX])
 {
     if (cp == 0x130)

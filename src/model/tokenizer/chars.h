@@ -51,6 +51,9 @@ unsigned sr_chars_ccc(int32_t cp);
 /* The primary composite of two code points, -1 when there is none. */
 int32_t sr_chars_compose(int32_t a, int32_t b);
 
+/* sr_unicode_cluster_break, as the reference sees it. */
+bool sr_chars_cluster_break(int32_t a, int32_t b, int32_t *state);
+
 /* Full lower case without regard to neighbours. */
 size_t sr_chars_lower(int32_t cp, int32_t out[SR_CHARS_LOWER_MAX]);
 

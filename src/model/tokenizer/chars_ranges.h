@@ -549,4 +549,14 @@ static const struct sr_chars_range lower_added_ranges[] = {
     {0x16EB4, 0x16ECF}, {0x16EB5, 0x16ED0}, {0x16EB6, 0x16ED1}, {0x16EB7, 0x16ED2}, {0x16EB8, 0x16ED3},
 };
 
+/* Clusters: controls and extenders that utf8proc takes for other characters. */
+static const struct sr_chars_range cluster_control_ranges[] = {
+    {0x2065, 0x2065}, {0xFFF0, 0xFFF8}, {0xE0000, 0xE0000}, {0xE0002, 0xE001F}, {0xE0080, 0xE00FF},
+    {0xE01F0, 0xE0FFF},
+};
+
+static const struct sr_chars_range cluster_extend_ranges[] = {
+    {0x897, 0x897}, {0x1ACF, 0x1ADD}, {0x1AE0, 0x1AEB},
+};
+
 /* clang-format on */

@@ -266,7 +266,7 @@ static void strip(struct sr_tok_work *w, const struct sr_tok_norm *step, struct 
 static void replace(struct sr_tok_work *w, const struct sr_tok_norm *step, struct span in,
                     struct sr_tok_text *out)
 {
-    struct sr_bytes pattern = step->pattern, content = step->content;
+    struct sr_bytes pattern = step->runs ? SR_LIT("  ") : step->pattern, content = step->content;
     size_t copied = in.a, i = in.a;
     while (i < in.b && !w->rc) {
         const char *hit = sr_tok_search(in.text->p + i, in.b - i, pattern);
@@ -275,7 +275,10 @@ static void replace(struct sr_tok_work *w, const struct sr_tok_norm *step, struc
         size_t at = (size_t)(hit - in.text->p);
         if (copied < at)
             sr_tok_text_copy(w, out, in.text, copied, at);
-        copied = i = at + pattern.n;
+        i = at + pattern.n;
+        while (step->runs && i < in.b && in.text->p[i] == ' ')
+            i++;
+        copied = i;
         int32_t cp;
         uint32_t unit = sr_tok_text_unit(w, in.text, i - 1);
         for (size_t k = 0, length; k < content.n; k += length) {
@@ -336,6 +339,11 @@ static void apply(struct sr_tok_work *w, const struct sr_tok_norm *step, struct 
     if (step->kind == SR_TOK_NORM_FORM && !any_flagged(*in, form_mask(step)))
         return;
     struct sr_tok_text *out = other(w, in->text);
+    if (step->kind == SR_TOK_NORM_CHARSMAP) {
+        if (sr_tok_charsmap_apply(w, step->charsmap, in->text, in->a, in->b, out))
+            *in = (struct span){out, 0, out->n};
+        return;
+    }
     switch (step->kind) {
     case SR_TOK_NORM_FORM:
         form(w, step, *in, out);

@@ -14,19 +14,6 @@ static int out_of_memory(struct sr_err *err)
 
 /* ---- vocabulary ---- */
 
-static int see_id(sr_json_view value, const char *where, size_t *size, struct sr_err *err)
-{
-    int64_t id;
-    if (!sr_json_view_int(value, &id) || id < 0)
-        return sr_err_set(err, SR_EPARSE, "%s: an id is not an integer from 0", where);
-    if ((uint64_t)id >= SR_TOKENIZER_VOCAB_MAX)
-        return sr_err_set(err, SR_ELIMIT, "%s: id %lld, the limit is %zu", where, (long long)id,
-                          SR_TOKENIZER_VOCAB_MAX);
-    if ((size_t)id >= *size)
-        *size = (size_t)id + 1;
-    return SR_OK;
-}
-
 static int open_vocab(struct sr_tokenizer *t, sr_json_view json, sr_json_view added, struct sr_err *err)
 {
     sr_json_view name, value;
@@ -38,10 +25,10 @@ static int open_vocab(struct sr_tokenizer *t, sr_json_view json, sr_json_view ad
     while (rc == SR_OK && sr_json_view_next(json, &at, &name, &value))
         rc = name.n > SR_TOKENIZER_TOKEN_MAX
                  ? sr_err_set(err, SR_ELIMIT, "model: a token of more than %u bytes", SR_TOKENIZER_TOKEN_MAX)
-                 : see_id(value, "model: vocab", &size, err);
+                 : sr_tok_see_id(value, "model: vocab", &size, err);
     at = 0;
     while (rc == SR_OK && sr_json_view_next(added, &at, NULL, &value))
-        rc = see_id(sr_json_view_get(value, "id"), "added_tokens", &size, err);
+        rc = sr_tok_see_id(sr_json_view_get(value, "id"), "added_tokens", &size, err);
     if (rc)
         return rc;
     char *pool = sr_arena_alloc(&t->arena, json.n);
@@ -306,8 +293,11 @@ int sr_tok_open_model(struct sr_tokenizer *t, struct sr_bytes json, struct sr_by
 {
     sr_json_view type = sr_json_view_get(json, "type");
     bool wordpiece = sr_json_view_eq(type, "WordPiece");
+    if (sr_json_view_eq(type, "Unigram"))
+        return sr_tok_open_unigram(t, json, added, err);
     if (!wordpiece && !sr_json_view_eq(type, "BPE"))
-        return sr_err_set(err, SR_EUNSUPPORTED, "model: type %.*s is not supported (WordPiece and BPE are)",
+        return sr_err_set(err, SR_EUNSUPPORTED,
+                          "model: type %.*s is not supported (WordPiece, BPE and Unigram are)",
                           (int)(type.n < 64 ? type.n : 64), type.p ? type.p : "");
     if (wordpiece && t->byte_level)
         return sr_err_set(err, SR_EUNSUPPORTED, "model: WordPiece behind ByteLevel is not supported");

@@ -58,6 +58,22 @@ static bool open_form(sr_json_view type, struct sr_tok_norm *norm)
     return false;
 }
 
+/* The one regular expression that converters of SentencePiece models write. */
+static bool is_space_run(sr_json_view pattern)
+{
+    return sr_json_view_eq(sr_json_view_get(pattern, "Regex"), " {2,}");
+}
+
+static int open_replace(struct sr_tokenizer *t, sr_json_view json, struct sr_tok_norm *norm,
+                        struct sr_err *err)
+{
+    sr_json_view pattern = sr_json_view_get(json, "pattern");
+    norm->kind = SR_TOK_NORM_REPLACE;
+    norm->runs = is_space_run(pattern);
+    int rc = norm->runs ? SR_OK : string_pattern(t, "normalizer Replace", pattern, &norm->pattern, err);
+    return rc ? rc : string_member(t, "normalizer Replace", json, "content", &norm->content, err);
+}
+
 static int open_norm(struct sr_tokenizer *t, sr_json_view json, unsigned depth, struct sr_err *err)
 {
     sr_json_view type = sr_json_view_get(json, "type"), part;
@@ -87,10 +103,10 @@ static int open_norm(struct sr_tokenizer *t, sr_json_view json, unsigned depth, 
         norm->kind = SR_TOK_NORM_PREPEND;
         rc = string_member(t, "normalizer Prepend", json, "prepend", &norm->content, err);
     } else if (sr_json_view_eq(type, "Replace")) {
-        norm->kind = SR_TOK_NORM_REPLACE;
-        rc = string_pattern(t, "normalizer Replace", sr_json_view_get(json, "pattern"), &norm->pattern, err);
-        if (rc == SR_OK)
-            rc = string_member(t, "normalizer Replace", json, "content", &norm->content, err);
+        rc = open_replace(t, json, norm, err);
+    } else if (sr_json_view_eq(type, "Precompiled")) {
+        norm->kind = SR_TOK_NORM_CHARSMAP;
+        rc = sr_tok_open_charsmap(t, sr_json_view_get(json, "precompiled_charsmap"), &norm->charsmap, err);
     } else {
         return unsupported(err, "normalizer", type);
     }

@@ -45,6 +45,42 @@ int sr_tok_trie_add(struct sr_tok_trie *trie, uint32_t root, struct sr_bytes s, 
 int32_t sr_tok_trie_longest(const struct sr_tok_trie *trie, uint32_t root, const char *p, size_t n,
                             size_t *length);
 
+/* ---- a large set of byte strings, whose every prefix of a text is visited ---- */
+
+/* The children of a node lie next to each other, by their bytes, after all nodes that are nearer the root. */
+struct sr_tok_piece_node {
+    uint32_t first; /* child; the next node's first is where they end */
+    int32_t value;  /* SR_TOK_NONE: no string ends here */
+};
+
+struct sr_tok_pieces {
+    struct sr_tok_piece_node *nodes; /* [n + 1], the last one for the end of the children before it */
+    uint8_t *labels;                 /* [n] the byte that leads to a node */
+    size_t n;
+    uint32_t root[256]; /* children of the root by byte; 0: none */
+    size_t longest;
+};
+
+/* From strings[0..n), empty ones (p NULL or n 0) left out; values are their indices. SR_EINVAL when two are
+ * equal, SR_ENOMEM. Dispose in any case. */
+int sr_tok_pieces_init(struct sr_tok_pieces *pieces, const struct sr_bytes *strings, size_t n);
+void sr_tok_pieces_dispose(struct sr_tok_pieces *pieces);
+
+/* The child of `node` behind byte `c`, 0 when there is none. */
+static inline uint32_t sr_tok_pieces_child(const struct sr_tok_pieces *pieces, uint32_t node, char c)
+{
+    uint32_t from = pieces->nodes[node].first, n = pieces->nodes[node + 1].first - from;
+    const uint8_t *label = pieces->labels + from;
+    if (n > 8) {
+        label = memchr(label, (unsigned char)c, n);
+        return label ? (uint32_t)(label - pieces->labels) : 0;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (label[i] == (unsigned char)c)
+            return from + i;
+    return 0;
+}
+
 /* ---- the content of tokenizer.json ---- */
 
 struct sr_tok_added {
@@ -68,6 +104,17 @@ enum sr_tok_norm_kind {
     SR_TOK_NORM_STRIP,
     SR_TOK_NORM_REPLACE,
     SR_TOK_NORM_PREPEND,
+    SR_TOK_NORM_CHARSMAP,
+};
+
+/* SentencePiece's `precompiled_charsmap`: a double array of what is replaced (darts-clone), and the
+ * replacements, each ended by a NUL. */
+struct sr_tok_charsmap {
+    uint32_t *units;
+    size_t n_units;
+    struct sr_bytes replacements;
+    bool alone[128];       /* ASCII characters that are replaced without regard to what follows */
+    uint64_t begins[1024]; /* BMP: something that is replaced begins with the character */
 };
 
 struct sr_tok_norm {
@@ -76,6 +123,8 @@ struct sr_tok_norm {
     bool clean, cjk, accents, lower;  /* BERT */
     bool left, right;                 /* STRIP */
     struct sr_bytes pattern, content; /* REPLACE; PREPEND has content */
+    bool runs;                        /* REPLACE: runs of two spaces and more, instead of `pattern` */
+    const struct sr_tok_charsmap *charsmap;
 };
 
 enum sr_tok_split_kind {
@@ -137,6 +186,17 @@ struct sr_tok_wordpiece {
     size_t max_chars;
 };
 
+#define SR_TOK_PIECE_MAX 512u /* bytes of a Unigram piece: the Viterbi search looks this far ahead */
+
+struct sr_tok_unigram {
+    struct sr_tok_pieces pieces;
+    double *scores; /* [model's tokens] */
+    size_t n;
+    double unk_score;
+    bool byte_fallback;
+    int32_t fallback[256]; /* <0xNN> */
+};
+
 /* The vocabulary both ways. */
 struct sr_tok_vocab {
     struct sr_bytes *tokens; /* [size] by id; p NULL: none */
@@ -162,9 +222,10 @@ struct sr_tokenizer {
     size_t n_norms;
     struct sr_tok_split splits[SR_TOK_STEPS_MAX];
     size_t n_splits;
-    bool is_bpe, byte_level;
+    bool is_bpe, is_unigram, byte_level;
     struct sr_tok_wordpiece wordpiece;
     struct sr_tok_bpe bpe;
+    struct sr_tok_unigram unigram;
     struct sr_tok_vocab byte_words; /* byte level with ignore_merges: tokens as bytes */
     bool *foreign;                  /* [vocab.size]: added tokens that the model does not know */
     int32_t unk;                    /* SR_TOK_NONE: none */
@@ -179,6 +240,13 @@ int sr_tok_open_norms(struct sr_tokenizer *t, struct sr_bytes json, struct sr_er
 int sr_tok_open_splits(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 int sr_tok_open_model(struct sr_tokenizer *t, struct sr_bytes json, struct sr_bytes added,
                       struct sr_err *err);
+int sr_tok_open_unigram(struct sr_tokenizer *t, struct sr_bytes json, struct sr_bytes added,
+                        struct sr_err *err);
+/* A `precompiled_charsmap`, a JSON string of base64, into the arena. */
+int sr_tok_open_charsmap(struct sr_tokenizer *t, struct sr_bytes json, const struct sr_tok_charsmap **out,
+                         struct sr_err *err);
+/* An id of the document: an integer in range; raises *size above it. */
+int sr_tok_see_id(struct sr_bytes value, const char *where, size_t *size, struct sr_err *err);
 int sr_tok_open_template(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 
@@ -250,6 +318,8 @@ struct sr_tok_work {
     int32_t *word_ids; /* tokens of one word that is not cached */
     uint32_t *word_ends;
     size_t n_word, cap_word;
+    int32_t *path; /* Unigram: the last token of the best way to each byte of a word */
+    size_t cap_path;
     struct sr_tok_symbol *symbols;
     size_t cap_symbols;
     uint64_t *heap; /* rank << 32 | symbol */
@@ -301,6 +371,12 @@ void sr_tok_put_added(struct sr_tok_work *w, struct sr_tok_text *text, size_t a,
 /* Tokenizes a word into word_ids, word_ends. */
 void sr_tok_wordpiece(struct sr_tok_work *w, const char *p, size_t n);
 void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n);
+/* A token with the end of the one before it covers what that one covers (byte fallback). */
+void sr_tok_unigram(struct sr_tok_work *w, const char *p, size_t n);
+
+/* Runs the charsmap over from[a..b) into `out`; false when nothing changes, and `out` is to be ignored. */
+bool sr_tok_charsmap_apply(struct sr_tok_work *w, const struct sr_tok_charsmap *map, struct sr_tok_text *from,
+                           size_t a, size_t b, struct sr_tok_text *out);
 
 /* The first position of `needle` (not empty) in p[0..n), or NULL. It searches the first byte, which is rare
  * enough in running text. */

@@ -61,7 +61,8 @@ void sr_tok_text_put(struct sr_tok_work *w, struct sr_tok_text *text, const char
 {
     if (!room(w, text, n))
         return;
-    if (sr_tok_unit_end(w, unit) - unit == n)
+    /* A stray continuation byte would look like the inside of the character before it. */
+    if (sr_tok_unit_end(w, unit) - unit == n && !sr_utf8_is_tail(w->original.p[unit]))
         plain_from(w, text, unit);
     else if (!text->n_runs || text->runs[text->n_runs - 1].start != (unit | SR_TOK_LUMP))
         add_run(w, text, unit | SR_TOK_LUMP);

@@ -154,6 +154,7 @@ static void work_free(struct sr_tok_work *w)
     sr_mem_free(w->ends);
     sr_mem_free(w->word_ids);
     sr_mem_free(w->word_ends);
+    sr_mem_free(w->path);
     sr_mem_free(w->symbols);
     sr_mem_free(w->heap);
     sr_mem_free(w->cache);
@@ -331,6 +332,7 @@ void sr_tokenizer_unref(struct sr_tokenizer *tokenizer)
     sr_tok_trie_dispose(&tokenizer->raw.trie);
     sr_tok_trie_dispose(&tokenizer->normalized.trie);
     sr_tok_trie_dispose(&tokenizer->wordpiece.trie);
+    sr_tok_pieces_dispose(&tokenizer->unigram.pieces);
     sr_arena_dispose(&tokenizer->arena);
     sr_mem_free(tokenizer);
 }

@@ -1,10 +1,10 @@
 /*
  * Tokenizers as their tokenizer.json describes them: text in, token ids and byte offsets out.
  *
- * Gives the same tokens as Hugging Face's `tokenizers` for WordPiece and BPE models (byte-level, metaspace,
- * byte fallback) with their normalizers, pre-tokenizers, added tokens and templates. The sections
- * `truncation` and `padding` are ignored on purpose: the caller decides how much of a text is tokenized. Not
- * supported: Unigram models, pairs of texts, decoding; a file with an unknown component is refused.
+ * Gives the same tokens as Hugging Face's `tokenizers` for WordPiece, BPE (byte-level, metaspace, byte
+ * fallback) and Unigram models with their normalizers, pre-tokenizers, added tokens and templates. The
+ * sections `truncation` and `padding` are ignored on purpose: the caller decides how much of a text is
+ * tokenized. Not supported: pairs of texts, decoding; a file with an unknown component is refused.
  *
  * A tokenizer is immutable and counted; any number of threads may use it at once. Working memory is kept
  * inside and reused. Any bytes are a text: malformed UTF-8 decodes to U+FFFD, as with Python's

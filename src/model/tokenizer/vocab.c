@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/json_read.h"
 #include "base/mem.h"
 
 static size_t table_size(size_t n)
@@ -43,6 +44,19 @@ void sr_tok_vocab_put(struct sr_tok_vocab *vocab, struct sr_bytes token, int32_t
 {
     vocab->slots[slot_of(vocab, token)] = id;
     vocab->tokens[id] = token;
+}
+
+int sr_tok_see_id(sr_json_view value, const char *where, size_t *size, struct sr_err *err)
+{
+    int64_t id;
+    if (!sr_json_view_int(value, &id) || id < 0)
+        return sr_err_set(err, SR_EPARSE, "%s: an id is not an integer from 0", where);
+    if ((uint64_t)id >= SR_TOKENIZER_VOCAB_MAX)
+        return sr_err_set(err, SR_ELIMIT, "%s: id %lld, the limit is %zu", where, (long long)id,
+                          SR_TOKENIZER_VOCAB_MAX);
+    if ((size_t)id >= *size)
+        *size = (size_t)id + 1;
+    return SR_OK;
 }
 
 int sr_tok_trie_init(struct sr_tok_trie *trie, size_t strings)

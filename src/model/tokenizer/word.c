@@ -62,6 +62,13 @@ static inline bool may_trim(struct sr_bytes token)
     return first <= ' ' || first >= 0xC2 || last <= ' ' || last >= 0x80;
 }
 
+/* Token i of the word covers what the one before it covers. */
+static void share_offsets(struct sr_tok_work *w, size_t i)
+{
+    w->starts[w->n + i] = w->starts[w->n + i - 1];
+    w->ends[w->n + i] = w->ends[w->n + i - 1];
+}
+
 /* Offsets of a word whose bytes are those of the original, from its byte `base` on. */
 static void plain_offsets(struct sr_tok_work *w, size_t base, const uint8_t *near, const uint32_t *ends,
                           size_t n)
@@ -70,6 +77,10 @@ static void plain_offsets(struct sr_tok_work *w, size_t base, const uint8_t *nea
     size_t from = base;
     for (size_t i = 0; i < n; i++) {
         size_t to = base + (near ? near[i] : ends[i]), start = from, end = to > from ? to : from + 1;
+        if (to == from && i) {
+            share_offsets(w, i);
+            continue;
+        }
         while (start > 0 && sr_utf8_is_tail(p[start]))
             start--;
         while (end < w->original.n && sr_utf8_is_tail(p[end]))
@@ -109,6 +120,10 @@ static void mapped_offsets(struct sr_tok_work *w, struct sr_tok_text *text, size
     size_t from = a;
     for (size_t i = 0; i < n; i++) {
         size_t to = a + (near ? near[i] : ends[i]), tip = to > from ? to - 1 : from;
+        if (to == from && i) {
+            share_offsets(w, i);
+            continue;
+        }
         while (run < last && run[1].at <= from)
             run++;
         w->starts[w->n + i] = run_unit(w, run, from);
@@ -152,7 +167,9 @@ static bool run_model(struct sr_tok_work *w, const char *p, size_t n)
         w->cap_word = cap;
     }
     w->n_word = 0;
-    if (w->t->is_bpe)
+    if (w->t->is_unigram)
+        sr_tok_unigram(w, p, n);
+    else if (w->t->is_bpe)
         sr_tok_bpe(w, p, n);
     else
         sr_tok_wordpiece(w, p, n);

@@ -63,7 +63,7 @@ static int open_reader(struct sr_toolbox *box, const struct sr_config *config, s
                        struct sr_err *err)
 {
     struct sr_err why = {0};
-    int rc = sr_embedding_reader_new(&box->reader, config, models, &why);
+    int rc = sr_embedding_reader_new(&box->reader, config, NULL, models, &why);
     if (rc == SR_ENOENT) {
         sr_log(SR_LOG_WARN, "encoder_missing", "%s; tools are not chosen by meaning", why.message);
         return SR_OK;

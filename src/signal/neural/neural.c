@@ -113,6 +113,15 @@ int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *mod
     return open_trunk(config, models, shared, wanted->precision, out, err);
 }
 
+int sr_signal_named_encoder(const struct sr_config *config, const char *name, struct sr_model_store *models,
+                            struct sr_encoder **out, struct sr_err *err)
+{
+    char folder[SR_LOCATE_MAX];
+    int precision = config->global.inference.precision == SR_CONFIG_INT8 ? SR_CONFIG_INT8 : SR_CONFIG_BF16;
+    int rc = sr_locate_model(folder, name, err);
+    return rc ? rc : open_encoder(models, folder, NULL, NULL, precision, out, err);
+}
+
 static int make_neural(const struct sr_config *config, struct sr_model_store *models,
                        struct sr_encoder *encoder, size_t text_bytes, struct sr_neural **out,
                        struct sr_err *err)

@@ -41,22 +41,35 @@ static int set_identity(struct sr_embedding_reader *reader)
     return sr_memo_scope(&reader->scope, sr_bytes_str(identity), SR_LIT(""));
 }
 
-static int reader_open(struct sr_embedding_reader *reader, const struct sr_config *config,
+/* Layers and dimensions are the configured encoder's: another one is read whole. */
+static int open_encoder(struct sr_embedding_reader *reader, const struct sr_config *config, const char *model,
+                        struct sr_model_store *models, struct sr_err *err)
+{
+    int rc = model && *model ? sr_signal_named_encoder(config, model, models, &reader->encoder, err)
+                             : sr_signal_encoder(config, models, &reader->encoder, err);
+    if (rc)
+        return model && *model && rc == SR_ENOENT ? SR_EINVAL : rc;
+    reader->options = sr_embed_defaults(reader->encoder);
+    if (!model || !*model) {
+        reader->options.layers = (uint16_t)config->global.inference.layers;
+        reader->options.dimensions = (uint16_t)config->global.inference.dimensions;
+    }
+    return SR_OK;
+}
+
+static int reader_open(struct sr_embedding_reader *reader, const struct sr_config *config, const char *model,
                        struct sr_model_store *models, struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
     struct sr_embed *probe = NULL;
-    int rc = sr_signal_encoder(config, models, &reader->encoder, err);
+    int rc = open_encoder(reader, config, model, models, err);
     if (rc == SR_OK)
         rc = sr_signal_infer(config, models, &reader->infer, err);
     if (rc)
         return rc;
-    reader->options = sr_embed_defaults(reader->encoder);
     reader->options.priority = SR_INFER_INTERACTIVE;
     if (wanted->max_windows)
         reader->options.windows.max_windows = (size_t)wanted->max_windows;
-    reader->options.layers = (uint16_t)wanted->layers;
-    reader->options.dimensions = (uint16_t)wanted->dimensions;
     rc = sr_embed_new(&probe, reader->encoder, &reader->options, err);
     if (rc)
         return rc;
@@ -67,13 +80,13 @@ static int reader_open(struct sr_embedding_reader *reader, const struct sr_confi
 }
 
 int sr_embedding_reader_new(struct sr_embedding_reader **out, const struct sr_config *config,
-                            struct sr_model_store *models, struct sr_err *err)
+                            const char *model, struct sr_model_store *models, struct sr_err *err)
 {
     struct sr_embedding_reader *reader = sr_mem_calloc(1, sizeof *reader);
     if (!reader)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     sr_ref_init(&reader->ref);
-    int rc = reader_open(reader, config, models, err);
+    int rc = reader_open(reader, config, model, models, err);
     if (rc) {
         sr_embedding_reader_unref(reader);
         return rc;

@@ -12,10 +12,12 @@
 
 struct sr_embedding_reader;
 
-/* Opens the encoder of the configuration. SR_ENOENT: none is configured and the default one is missing;
- * else the errors of sr_model_store_encoder and sr_embed_new. */
+/* Opens the encoder `model` (a folder or a name), or with NULL or "" that of the configuration. SR_ENOENT:
+ * none is configured and the default one is missing; else the errors of sr_model_store_encoder and
+ * sr_embed_new. */
 int sr_embedding_reader_new(struct sr_embedding_reader **out, const struct sr_config *config,
-                            struct sr_model_store *models, struct sr_err *err) SR_WARN_UNUSED;
+                            const char *model, struct sr_model_store *models,
+                            struct sr_err *err) SR_WARN_UNUSED;
 struct sr_embedding_reader *sr_embedding_reader_ref(struct sr_embedding_reader *reader);
 void sr_embedding_reader_unref(struct sr_embedding_reader *reader); /* NULL is allowed */
 

@@ -13,7 +13,7 @@ int sr_meaning_open(struct sr_embedding_reader **out, const char *type, const ch
 {
     const char *named = config->global.inference.encoder;
     struct sr_err why = {0};
-    int rc = sr_embedding_reader_new(out, config, models, &why);
+    int rc = sr_embedding_reader_new(out, config, config->global.inference.embedding_model, models, &why);
     if (rc == SR_ENOENT && (!named || !*named)) {
         sr_log(SR_LOG_WARN, "encoder_missing", "%s; rules of type `%s` match nothing", why.message, type);
         return SR_OK;

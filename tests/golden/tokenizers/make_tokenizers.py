@@ -8,10 +8,14 @@ fall apart into several tokens and every merge path is taken.
 import json
 import pathlib
 import sys
+import unicodedata
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "tools"))
+
+from convert_e5 import charsmap  # noqa: E402: what the converter compiles
 QWEN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
         r"\s*[\r\n]+|\s+(?!\S)|\s+")
 LLAMA = QWEN.replace(r"\p{N}|", r"\p{N}{1,3}|", 1)
@@ -125,6 +129,54 @@ def mixture(docs):
     return t
 
 
+def compiled():
+    """A small map as SentencePiece compiles them: controls, spaces, compatibility characters, decomposed letters."""
+    pairs = {chr(c): "" for c in (*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F)}
+    pairs |= {c: " " for c in "\t\n\x0c\r\u00a0\u2028\u3000\u200b\u200c\u200d\ufeff\ufffd"}
+    for c in (*range(0xA0, 0x180), *range(0x1E00, 0x1F00), *range(0xFB00, 0xFB07), *range(0x2100, 0x2170),
+              *range(0xFF00, 0xFFF0), *range(0x3300, 0x3358), 0xE33, 0x958, 0x9DC, 0xFDFA):
+        single, parts = unicodedata.normalize("NFKC", chr(c)), unicodedata.normalize("NFD", chr(c))
+        if single != chr(c):
+            pairs.setdefault(chr(c), single)
+        if parts != chr(c) and unicodedata.normalize("NFC", parts) != parts:
+            pairs.setdefault(parts, unicodedata.normalize("NFKC", parts))
+    return normalizers.Precompiled(charsmap(pairs))
+
+
+def unigram(docs, normalizer, pre_tokenizer, special=(), **options):
+    specials = ["<s>", "<pad>", "</s>", "<unk>", *special]
+    t = Tokenizer(models.Unigram())
+    t.normalizer, t.pre_tokenizer = normalizer, pre_tokenizer
+    t.train_from_iterator((d[:2000] for d in docs), trainers.UnigramTrainer(
+        vocab_size=1800, special_tokens=specials, unk_token="<unk>", show_progress=False, shrinking_factor=0.5,
+        initial_alphabet=[]))
+    made = json.loads(t.to_str())
+    made["model"]["vocab"] = [v for i, v in enumerate(made["model"]["vocab"])
+                              if len(v[0]) > 1 or i < len(specials) or i % 5 or ord(v[0]) < 0x80]
+    made["model"] |= options
+    t = Tokenizer.from_str(json.dumps(made))
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True)])
+    t.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    return t
+
+
+def metaspace(scheme="always", split=True):
+    return pre_tokenizers.Metaspace(replacement="▁", prepend_scheme=scheme, split=split)
+
+
+def unigrams(docs):
+    """As XLM-R's, as T5's and DeBERTa's, and whole texts as one word with byte fallback."""
+    spaces = normalizers.Replace(Regex(" {2,}"), "▁")
+    return {
+        "unigram-xlmr": unigram(docs, compiled(), pre_tokenizers.Sequence([
+            pre_tokenizers.WhitespaceSplit(), metaspace()])),
+        "unigram-t5": unigram(docs, normalizers.Sequence([
+            compiled(), normalizers.Strip(left=False, right=True), spaces]), metaspace()),
+        "unigram-whole": unigram(docs, normalizers.Sequence([
+            normalizers.NFC(), compiled(), normalizers.Replace(Regex(" {2,}"), " ")]), metaspace("first", False),
+            special=[f"<0x{b:02X}>" for b in range(256)], byte_fallback=True)}
+
+
 def cased_wordpiece(docs):
     t = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=40))
     t.normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=None,
@@ -156,7 +208,7 @@ def main():
         "bert-uncased": uncased_wordpiece(docs), "bert-cased": cased_wordpiece(docs), "roberta": roberta(docs),
         "modernbert": modernbert(docs), "qwen": split_bytes(docs, QWEN, ["<|endoftext|>", "<|im_start|>"], True),
         "llama3": split_bytes(docs, LLAMA, ["<|begin_of_text|>"], False), "mmbert": mmbert(docs),
-        "gemma": gemma(docs, False), "gemma-whole": gemma(docs, True), "llama2": llama2(docs), "mixture": mixture(docs)}
+        "gemma": gemma(docs, False), "gemma-whole": gemma(docs, True), "llama2": llama2(docs), "mixture": mixture(docs), **unigrams(docs)}
     for name, tokenizer in made.items():
         tokenizer.save(str(HERE / f"{name}.json"), pretty=False)
 

@@ -246,6 +246,8 @@ static void test_full_global(void **state)
     assert_int_equal(i->max_windows, 16);
     assert_string_equal(i->neural, "models/heads");
     assert_string_equal(i->models_folder, "models/all");
+    assert_string_equal(i->embedding_model, "multilingual");
+    assert_string_equal(i->cache_model, "models/questions");
     assert_string_equal(g->pii_model, "models/private");
     assert_true(i->ask_below == 0.8);
     assert_int_equal(i->neural_max, 17 << 10);

@@ -94,6 +94,37 @@ static void tables(void)
     free(table), free(half);
 }
 
+/* Blocks of 4 bits: the halves of byte j are numbers j and j + 16, from -8 steps to 7. */
+static void q4(void)
+{
+    enum { ROWS = 3, D = 64, M = 9, BYTES = D / SR_Q4_BLOCK * SR_Q4_BYTES };
+    static const float steps[] = {1, 0.5F, -2, 0, 0.25F, 3};
+    static const uint16_t step_bits[] = {0x3C00, 0x3800, 0xC000, 0, 0x3400, 0x4200};
+    unsigned char table[ROWS * BYTES];
+    float want[ROWS * D], out[M * D];
+    int32_t ids[M];
+    CHECK(sr_scalar_bytes(SR_SCALAR_Q4, D) == BYTES && sr_scalar_bytes(SR_SCALAR_BF16, D) == 2 * D, "bytes");
+    for (size_t b = 0; b < ROWS * D / SR_Q4_BLOCK; b++) {
+        unsigned char *block = table + b * SR_Q4_BYTES;
+        block[0] = (unsigned char)step_bits[b];
+        block[1] = (unsigned char)(step_bits[b] >> 8);
+        for (size_t j = 0; j < SR_Q4_BLOCK / 2; j++) {
+            unsigned low = (unsigned)(b + j) % 16, high = (unsigned)(5 * b + 3 * j) % 16;
+            block[2 + j] = (unsigned char)(low | high << 4);
+            want[b * SR_Q4_BLOCK + j] = ((float)low - 8) * steps[b];
+            want[b * SR_Q4_BLOCK + j + 16] = ((float)high - 8) * steps[b];
+        }
+    }
+    sr_to_float(table, SR_SCALAR_Q4, ROWS * D, out);
+    for (size_t i = 0; i < ROWS * D; i++)
+        CHECK(out[i] == want[i], "q4 %zu: %g, not %g", i, (double)out[i], (double)want[i]);
+    for (int i = 0; i < M; i++)
+        ids[i] = (i * 2) % ROWS;
+    sr_gather(NULL, table, SR_SCALAR_Q4, ids, M, D, (struct sr_rows){out, D, SR_SCALAR_F32});
+    for (size_t i = 0; i < M * D; i++)
+        CHECK(out[i] == want[(size_t)ids[i / D] * D + i % D], "gather from q4");
+}
+
 static void f16(void)
 {
     static const struct {
@@ -188,6 +219,7 @@ static void test_tables(void **state)
     (void)state;
     assert_int_equal(check_each_isa(tables), 0);
     assert_int_equal(check_each_isa(f16), 0);
+    assert_int_equal(check_each_isa(q4), 0);
 }
 
 static void test_dots(void **state)

@@ -15,9 +15,9 @@
 #define FOLDER     SR_SOURCE_DIR "/tests/golden/tokenizers/"
 #define TOKENS_MAX 4096
 
-static const char *const names[] = {"bert-uncased", "bert-cased", "roberta", "modernbert",
-                                    "qwen",         "llama3",     "mmbert",  "gemma",
-                                    "gemma-whole",  "llama2",     "mixture"};
+static const char *const names[] = {"bert-uncased", "bert-cased",   "roberta",    "modernbert",   "qwen",
+                                    "llama3",       "mmbert",       "gemma",      "gemma-whole",  "llama2",
+                                    "mixture",      "unigram-xlmr", "unigram-t5", "unigram-whole"};
 #define NAMES (sizeof names / sizeof *names)
 
 static struct sr_tokenizer *open_named(const char *name)
@@ -186,10 +186,9 @@ static void knows_its_vocabulary(void **state)
     sr_tokenizer_unref(NULL);
 }
 
-static void keeps_its_limits(void **state)
+static void keeps_its_limits_as(const char *name)
 {
-    (void)state;
-    struct sr_tokenizer *t = open_named("gemma-whole");
+    struct sr_tokenizer *t = open_named(name);
     int32_t ids[4] = {-7, -7, -7, -7};
     struct sr_tokens out = {.ids = ids, .cap = 2};
     size_t n = SR_TOKENIZER_TEXT_MAX;
@@ -206,6 +205,13 @@ static void keeps_its_limits(void **state)
     sr_tokenizer_unref(t);
 }
 
+static void keeps_its_limits(void **state)
+{
+    (void)state;
+    keeps_its_limits_as("gemma-whole");
+    keeps_its_limits_as("unigram-whole");
+}
+
 static void opens_only_what_it_understands(void **state)
 {
     static const struct {
@@ -219,7 +225,14 @@ static void opens_only_what_it_understands(void **state)
         {"{\"a\":\n 01}", SR_EPARSE, "line 2"},
         {"{\"a\":\"\xff\"}", SR_EPARSE, "UTF-8"},
         {"{\"a\":\"\\ud800\"}", SR_EPARSE, "\\u"},
-        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", SR_EUNSUPPORTED, "Unigram"},
+        {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":{}}}", SR_EUNSUPPORTED, "WordLevel"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":{}}}", SR_EPARSE, "array"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", SR_EPARSE, "unk_id"},
+        {"{\"model\":{\"type\":\"Unigram\",\"unk_id\":1,\"vocab\":[[\"a\",-1]]}}", SR_EPARSE, "unk_id"},
+        {"{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"a\",\"b\"]]}}", SR_EPARSE, "entry 0"},
+        {"{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"a\",1e999]]}}", SR_EPARSE, "entry 0"},
+        {"{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"a\",0],[\"a\",0]]}}", SR_EUNSUPPORTED,
+         "equal"},
         {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", SR_EPARSE, "two tokens"},
         {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":-1},\"merges\":[]}}", SR_EPARSE, "integer"},
         {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":99999999},\"merges\":[]}}", SR_ELIMIT, "99999999"},
@@ -229,7 +242,12 @@ static void opens_only_what_it_understands(void **state)
          "dropout"},
         {"{\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"u\",\"vocab\":{\"a\":0}}}", SR_EPARSE,
          "unk_token"},
-        {"{\"normalizer\":{\"type\":\"Precompiled\"},\"model\":{}}", SR_EUNSUPPORTED, "Precompiled"},
+        {"{\"normalizer\":{\"type\":\"Precompiled\"},\"model\":{}}", SR_EPARSE, "Precompiled"},
+        {"{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"!\"},\"model\":{}}", SR_EPARSE,
+         "damaged"},
+        {"{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/wAAAAAAAAAA\"},\"model\":{}}",
+         SR_EPARSE, "damaged"},
+        {"{\"normalizer\":{\"type\":\"Nmt\"},\"model\":{}}", SR_EUNSUPPORTED, "Nmt"},
         {"{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a+\"},\"behavior\":\"Isolated\"},"
          "\"model\":{}}",
          SR_EUNSUPPORTED, "a+"},
@@ -269,11 +287,10 @@ static void refuses_depth(void **state)
 
 /* ---- memory and threads ---- */
 
-static void survives_without_memory(void **state)
+static void survives_without_memory_as(const char *path)
 {
     static char json[1 << 17];
-    (void)state;
-    FILE *file = fopen(FOLDER "modernbert.json", "rb");
+    FILE *file = fopen(path, "rb");
     size_t n = fread(json, 1, sizeof json, file), count, length;
     fclose(file);
     for (size_t nth = 1;; nth++) {
@@ -293,6 +310,13 @@ static void survives_without_memory(void **state)
         if (rc == SR_OK)
             break;
     }
+}
+
+static void survives_without_memory(void **state)
+{
+    (void)state;
+    survives_without_memory_as(FOLDER "modernbert.json");
+    survives_without_memory_as(FOLDER "unigram-whole.json");
 }
 
 static void *count_often(void *arg)
