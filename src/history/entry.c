@@ -181,8 +181,8 @@ static void write_facts(struct pen *pen, const struct sr_history_facts *f)
     write_u64(pen, VERSION, 4);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         write_u64(pen, counts[i], 4);
-    write_u64(pen, (uint64_t)f->time_ms, 8);
-    write_u64(pen, (uint64_t)f->ended_ms, 8);
+    write_u64(pen, (uint64_t)f->time_us, 8);
+    write_u64(pen, (uint64_t)f->ended_us, 8);
     write_u64(pen, f->edits, 4);
     write_u64(pen, f->private_types, 4);
     for (int i = 0; i < SR_HISTORY_NUMBERS; i++)
@@ -288,8 +288,8 @@ static void read_head(struct reader *r, struct sr_history_facts *f)
     f->n_candidates = (size_t)read_u64(r, 4);
     r->bad |= f->n_signals > SR_HISTORY_SIGNALS_MAX || f->n_rules > SR_HISTORY_RULES_MAX ||
               f->n_candidates > SR_HISTORY_CANDIDATES_MAX;
-    f->time_ms = (int64_t)read_u64(r, 8);
-    f->ended_ms = (int64_t)read_u64(r, 8);
+    f->time_us = (int64_t)read_u64(r, 8);
+    f->ended_us = (int64_t)read_u64(r, 8);
     f->edits = (uint32_t)read_u64(r, 4);
     f->private_types = (uint32_t)read_u64(r, 4);
     for (int i = 0; i < SR_HISTORY_NUMBERS; i++)

@@ -134,7 +134,7 @@ struct sr_history_candidate {
 
 /* What an entry is made of; everything is borrowed. */
 struct sr_history_facts {
-    int64_t time_ms, ended_ms; /* since 1970 */
+    int64_t time_us, ended_us; /* microseconds since 1970 */
     struct sr_bytes texts[SR_HISTORY_TEXTS];
     double numbers[SR_HISTORY_NUMBERS];
     uint32_t edits, private_types; /* bits: enum sr_edit_kind, enum sr_entity_type */

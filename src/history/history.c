@@ -6,7 +6,8 @@
 
 #include <pthread.h>
 
-#define GROUP 64 /* entries that leave under one lock */
+#define GROUP     64 /* entries that leave under one lock */
+#define US_PER_MS 1000
 
 struct sr_history {
     pthread_mutex_t lock;
@@ -41,9 +42,9 @@ void sr_history_free(struct sr_history *history)
 
 /* ---- leaving ---- */
 
-static int64_t now_ms(void)
+static int64_t now_us(void)
 {
-    return (int64_t)(sr_clock_wall_ns() / SR_NS_PER_MS);
+    return (int64_t)(sr_clock_wall_ns() / SR_NS_PER_US);
 }
 
 /* Takes the oldest out of the ring. With the lock. */
@@ -68,13 +69,13 @@ static bool is_over(const struct sr_history *history, size_t entries, size_t mor
     size_t max = limits->max_entries < history->capacity ? limits->max_entries : history->capacity;
     *for_room = n + entries > max || history->stats.bytes + more > limits->max_bytes;
     const struct sr_history_entry *oldest = history->slots[history->first % history->capacity];
-    return *for_room || (limits->ttl_ms && oldest->f.ended_ms + limits->ttl_ms <= now);
+    return *for_room || (limits->ttl_ms && oldest->f.ended_us + limits->ttl_ms * US_PER_MS <= now);
 }
 
 /* Takes what is over the limits, at most GROUP; what is to be freed is in `out`. With the lock. */
 static size_t trim(struct sr_history *history, size_t entries, size_t more, struct sr_history_entry **out)
 {
-    int64_t now = history->limits.ttl_ms ? now_ms() : 0;
+    int64_t now = history->limits.ttl_ms ? now_us() : 0;
     bool for_room;
     size_t n = 0;
     while (n < GROUP && is_over(history, entries, more, now, &for_room)) {
@@ -188,15 +189,15 @@ uint64_t sr_history_next(struct sr_history *history)
 
 size_t sr_history_take(struct sr_history *history, uint64_t *from, struct sr_history_entry **out, size_t max)
 {
-    int64_t now = now_ms();
+    int64_t now = now_us();
     size_t n = 0;
     pthread_mutex_lock(&history->lock);
-    int64_t ttl = history->limits.ttl_ms;
+    int64_t ttl = history->limits.ttl_ms * US_PER_MS;
     if (*from < history->first)
         *from = history->first;
     for (; *from < history->next && n < max; ++*from) {
         struct sr_history_entry *entry = history->slots[*from % history->capacity];
-        if (!ttl || entry->f.ended_ms + ttl > now)
+        if (!ttl || entry->f.ended_us + ttl > now)
             out[n++] = sr_history_entry_ref(entry);
     }
     pthread_mutex_unlock(&history->lock);

@@ -26,14 +26,14 @@ static const struct {
 #undef KEY
 };
 
-void sr_history_json_time(struct sr_json_writer *w, const char *key, int64_t ms)
+void sr_history_json_time(struct sr_json_writer *w, const char *key, int64_t us)
 {
-    time_t second = (time_t)(ms / 1000);
+    time_t second = (time_t)(us / 1000000);
     struct tm tm;
     char text[48];
     gmtime_r(&second, &tm);
     size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(text + n, sizeof text - n, ".%03dZ", (int)(ms % 1000));
+    snprintf(text + n, sizeof text - n, ".%06dZ", (int)(us % 1000000));
     sr_json_text(w, key, text);
 }
 
@@ -153,8 +153,8 @@ void sr_history_json(struct sr_json_writer *w, const char *key, const struct sr_
     const struct sr_history_facts *f = &entry->f;
     sr_json_object(w, key);
     sr_json_bytes(w, text_keys[SR_HISTORY_ID], f->texts[SR_HISTORY_ID]);
-    sr_history_json_time(w, "timestamp", f->time_ms);
-    sr_history_json_time(w, "ended_at", f->ended_ms);
+    sr_history_json_time(w, "timestamp", f->time_us);
+    sr_history_json_time(w, "ended_at", f->ended_us);
     for (int i = SR_HISTORY_ID + 1; i < SR_HISTORY_TEXTS; i++)
         if (f->texts[i].n && (details || i < SR_HISTORY_REQUEST_BODY))
             sr_json_bytes(w, text_keys[i], f->texts[i]);

@@ -16,8 +16,8 @@ struct sr_history_words {
     const char *const *edits, *const *private_types;
 };
 
-/* A time since 1970 as RFC 3339. */
-void sr_history_json_time(struct sr_json_writer *w, const char *key, int64_t ms);
+/* Microseconds since 1970 as RFC 3339. */
+void sr_history_json_time(struct sr_json_writer *w, const char *key, int64_t us);
 
 /* One object. `details`: with the bodies. */
 void sr_history_json(struct sr_json_writer *w, const char *key, const struct sr_history_entry *entry,

@@ -196,8 +196,8 @@ static int newest_first(const void *a, const void *b)
 {
     const struct sr_history_entry *x = *(struct sr_history_entry *const *)a,
                                   *y = *(struct sr_history_entry *const *)b;
-    if (x->f.time_ms != y->f.time_ms)
-        return x->f.time_ms > y->f.time_ms ? -1 : 1;
+    if (x->f.time_us != y->f.time_us)
+        return x->f.time_us > y->f.time_us ? -1 : 1;
     return sr_bytes_cmp(y->f.texts[SR_HISTORY_ID], x->f.texts[SR_HISTORY_ID]);
 }
 

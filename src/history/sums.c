@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MINUTE_MS ((int64_t)60000)
+#define MINUTE_US ((int64_t)60000000)
 
 /* What is counted under a name. */
 struct sum {
@@ -215,44 +215,44 @@ static void put_lifecycle(struct sr_json_writer *w, const struct sr_history_sele
 /* ---- timelines ---- */
 
 /* Length of a bucket for so long a time. */
-static int64_t interval_of(int64_t span_ms, const char **name)
+static int64_t interval_of(int64_t span_us, const char **name)
 {
     static const struct {
-        int64_t below_ms, interval_ms;
+        int64_t below_us, interval_us;
         const char *name;
-    } steps[] = {{30 * MINUTE_MS, MINUTE_MS, "1m"},
-                 {240 * MINUTE_MS, 5 * MINUTE_MS, "5m"},
-                 {1440 * MINUTE_MS, 15 * MINUTE_MS, "15m"},
-                 {4320 * MINUTE_MS, 60 * MINUTE_MS, "1h"},
-                 {43200 * MINUTE_MS, 360 * MINUTE_MS, "6h"}};
+    } steps[] = {{30 * MINUTE_US, MINUTE_US, "1m"},
+                 {240 * MINUTE_US, 5 * MINUTE_US, "5m"},
+                 {1440 * MINUTE_US, 15 * MINUTE_US, "15m"},
+                 {4320 * MINUTE_US, 60 * MINUTE_US, "1h"},
+                 {43200 * MINUTE_US, 360 * MINUTE_US, "6h"}};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        if (span_ms < steps[i].below_ms) {
+        if (span_us < steps[i].below_us) {
             *name = steps[i].name;
-            return steps[i].interval_ms;
+            return steps[i].interval_us;
         }
     }
     *name = "1d";
-    return 1440 * MINUTE_MS;
+    return 1440 * MINUTE_US;
 }
 
 /* The entries of `some`, which is newest first, from *i down that lie in one bucket; moves *i on. */
 static int64_t bucket_at(const struct sr_history_selection *some, size_t i, int64_t interval)
 {
-    return some->items[i]->f.time_ms / interval * interval;
+    return some->items[i]->f.time_us / interval * interval;
 }
 
 /* The first entry, from the oldest on, that the timelines show; *interval is their bucket. */
 static size_t timeline(const struct sr_history_selection *some, int64_t *interval, const char **name)
 {
     if (!some->n) {
-        *interval = 60 * MINUTE_MS;
+        *interval = 60 * MINUTE_US;
         *name = "1h";
         return 0;
     }
-    int64_t newest = some->items[0]->f.time_ms, oldest = some->items[some->n - 1]->f.time_ms;
-    *interval = interval_of(some->n < 2 ? 60 * MINUTE_MS : newest - oldest, name);
+    int64_t newest = some->items[0]->f.time_us, oldest = some->items[some->n - 1]->f.time_us;
+    *interval = interval_of(some->n < 2 ? 60 * MINUTE_US : newest - oldest, name);
     size_t n = some->n;
-    while (n && newest - some->items[n - 1]->f.time_ms > *interval * (int64_t)SR_HISTORY_BUCKETS_MAX)
+    while (n && newest - some->items[n - 1]->f.time_us > *interval * (int64_t)SR_HISTORY_BUCKETS_MAX)
         n--;
     return n;
 }

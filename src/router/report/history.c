@@ -41,9 +41,9 @@ static void put_us(struct draft *d, enum sr_history_number number, uint64_t ns)
 static void put_times(struct draft *d, const struct sr_times *t)
 {
     uint64_t took = t->ended > t->started ? t->ended - t->started : 0;
-    int64_t now = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_MS);
-    d->f.ended_ms = now;
-    d->f.time_ms = now - (int64_t)(took / SR_NS_PER_MS);
+    int64_t now = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_US);
+    d->f.ended_us = now;
+    d->f.time_us = now - (int64_t)(took / SR_NS_PER_US);
     d->f.numbers[SR_HISTORY_DURATION_MS] = (double)(took / SR_NS_PER_MS);
     put_ms(d, SR_HISTORY_TOTAL_MS, t->started, t->ended);
     put_ms(d, SR_HISTORY_VERDICT_MS, t->started, t->verdict);

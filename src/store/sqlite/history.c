@@ -47,9 +47,10 @@ struct sr_history_file {
     bool stopping, failed;
 };
 
-static int64_t wall_ms(void)
+/* What ended before is too old. */
+static int64_t too_old_us(const struct sr_history_limits *limits)
 {
-    return (int64_t)(sr_clock_wall_ns() / SR_NS_PER_MS);
+    return limits->ttl_ms ? (int64_t)(sr_clock_wall_ns() / SR_NS_PER_US) - limits->ttl_ms * 1000 : INT64_MIN;
 }
 
 /* ---- opening ---- */
@@ -82,9 +83,8 @@ static int load(struct sr_history_file *file)
                                                "FROM history) - ?1 AND ended > ?2 ORDER BY number",
                                                -1, &select, NULL));
     if (!rc) {
-        const struct sr_history_limits *limits = &file->limits;
-        sqlite3_bind_int64(select, 1, (int64_t)limits->max_entries);
-        sqlite3_bind_int64(select, 2, limits->ttl_ms ? wall_ms() - limits->ttl_ms : INT64_MIN);
+        sqlite3_bind_int64(select, 1, (int64_t)file->limits.max_entries);
+        sqlite3_bind_int64(select, 2, too_old_us(&file->limits));
     }
     while (!rc && (step = sqlite3_step(select)) == SQLITE_ROW) {
         struct sr_history_entry *entry;
@@ -165,7 +165,7 @@ static int put(struct sr_history_file *file, const struct sr_history_entry *entr
     if (!out)
         return SR_ENOMEM;
     sr_history_entry_write(entry, out);
-    sqlite3_bind_int64(file->statements[PUT], 1, entry->f.ended_ms);
+    sqlite3_bind_int64(file->statements[PUT], 1, entry->f.ended_us);
     sqlite3_bind_blob64(file->statements[PUT], 2, out, n, SQLITE_STATIC);
     int rc = run(file, PUT);
     sr_mem_free(out);
@@ -241,7 +241,7 @@ static int trim(struct sr_history_file *file)
     while (!rc && (n = over(file, &limits)) != 0 && !(rc = find_oldest(file, n, &oldest)) && oldest.n)
         rc = drop_oldest(file, &oldest);
     while (!rc && limits.ttl_ms && file->rows && !(rc = find_oldest(file, 1, &oldest)) && oldest.n &&
-           oldest.ended + limits.ttl_ms <= wall_ms())
+           oldest.ended <= too_old_us(&limits))
         rc = drop_oldest(file, &oldest);
     return rc;
 }
