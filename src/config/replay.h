@@ -14,7 +14,8 @@
 enum sr_replay_store {
     SR_REPLAY_MEMORY,
     SR_REPLAY_SQLITE,
-    SR_REPLAY_ELSEWHERE, /* a store of vLLM Semantic Router that this program has not; refused where it counts */
+    SR_REPLAY_ELSEWHERE, /* a store of vLLM Semantic Router that this program has not; refused where it counts
+                          */
 };
 
 /* Of all requests, or of those of one decision. */

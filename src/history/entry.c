@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-#define VERSION   1u
-#define MAGIC     0x48525331u /* "1SRH" */
+#define VERSION 1u
+#define MAGIC   0x48525331u /* "1SRH" */
 
 void sr_history_facts_init(struct sr_history_facts *facts)
 {

@@ -2,9 +2,8 @@
  * What is kept of one request after it has ended: immutable, reference-counted, one allocation; and its form
  * as bytes on disk.
  *
- * The router makes it from its record; whoever looks at requests later reads it: replay, the live stream,
- * pages. Knows no configuration: names are texts. Texts of users are in the two bodies alone, and those are
- * there only where they were asked for.
+ * The router makes it from its record; replay and the live stream read it. Knows no configuration: names are
+ * texts. Texts of users are in the two bodies alone, and those are there only where they were asked for.
  */
 #ifndef SR_HISTORY_ENTRY_H
 #define SR_HISTORY_ENTRY_H

@@ -59,7 +59,8 @@ static struct sr_history_entry *shift(struct sr_history *history)
 }
 
 /* Does the oldest go? `entries`, `more`: entries and bytes that are to be added. With the lock. */
-static bool is_over(const struct sr_history *history, size_t entries, size_t more, int64_t now, bool *for_room)
+static bool is_over(const struct sr_history *history, size_t entries, size_t more, int64_t now,
+                    bool *for_room)
 {
     const struct sr_history_limits *limits = &history->limits;
     uint64_t n = history->next - history->first;
@@ -151,7 +152,8 @@ int sr_history_set(struct sr_history *history, const struct sr_history_limits *l
 {
     struct sr_history_entry *gone[GROUP], **slots = NULL, **old = NULL;
     size_t n;
-    if (limits->max_entries && !(slots = sr_mem_calloc(limits->max_entries, sizeof(struct sr_history_entry *))))
+    if (limits->max_entries &&
+        !(slots = sr_mem_calloc(limits->max_entries, sizeof(struct sr_history_entry *))))
         return SR_ENOMEM;
     do {
         pthread_mutex_lock(&history->lock);

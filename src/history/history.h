@@ -20,7 +20,8 @@ struct sr_history_limits {
     int64_t ttl_ms; /* 0: any age */
 };
 
-/* Who keeps entries elsewhere, too: `added` is called on any thread, one call at a time, and must not block. */
+/* Who keeps entries elsewhere, too: `added` is called on any thread, one call at a time, and must not block.
+ */
 struct sr_history_keeper {
     void (*added)(void *ctx, struct sr_history_entry *entry);
     void *ctx;

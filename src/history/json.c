@@ -31,7 +31,10 @@ void sr_history_json_time(struct sr_json_writer *w, const char *key, int64_t us)
     time_t second = (time_t)(us / 1000000);
     struct tm tm;
     char text[48];
-    gmtime_r(&second, &tm);
+    if (us < 0 || !gmtime_r(&second, &tm)) {
+        sr_json_null(w, key);
+        return;
+    }
     size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(text + n, sizeof text - n, ".%06dZ", (int)(us % 1000000));
     sr_json_text(w, key, text);

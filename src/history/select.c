@@ -1,4 +1,5 @@
-/* The query of a URL, and a walk through the history in groups, so that no lock is held while one compares. */
+/* The query of a URL, and a walk through the history in groups, so that no lock is held while one compares.
+ */
 #include "history/select.h"
 
 #include "base/mem.h"
@@ -94,9 +95,9 @@ static const char *read_member(struct sr_history_query *q, struct sr_bytes name,
     const struct {
         struct sr_bytes name;
         struct sr_bytes *to;
-    } texts[] = {{SR_LIT("recipe"), &f->recipe},   {SR_LIT("decision"), &f->decision},
-                 {SR_LIT("model"), &f->model},     {SR_LIT("session_id"), &f->session},
-                 {SR_LIT("tenant"), &f->tenant},   {SR_LIT("outcome"), &f->outcome},
+    } texts[] = {{SR_LIT("recipe"), &f->recipe}, {SR_LIT("decision"), &f->decision},
+                 {SR_LIT("model"), &f->model},   {SR_LIT("session_id"), &f->session},
+                 {SR_LIT("tenant"), &f->tenant}, {SR_LIT("outcome"), &f->outcome},
                  {SR_LIT("search"), &f->search}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (sr_bytes_eq(name, texts[i].name)) {
@@ -181,8 +182,7 @@ static bool keep(struct sr_history_selection *set, struct sr_history_entry *entr
 {
     if (set->n == set->cap) {
         size_t cap = set->cap ? set->cap * 2 : GROUP;
-        struct sr_history_entry **items =
-            sr_mem_realloc(set->items, cap * sizeof(struct sr_history_entry *));
+        struct sr_history_entry **items = sr_mem_realloc(set->items, cap * sizeof(struct sr_history_entry *));
         if (!items)
             return false;
         set->items = items;

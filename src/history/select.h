@@ -1,4 +1,4 @@
-/* Which entries somebody asks for: filters, as in the query of a URL, and the entries that pass them. */
+/* Which entries a client asks for: filters, as in the query of a URL, and the entries that pass them. */
 #ifndef SR_HISTORY_SELECT_H
 #define SR_HISTORY_SELECT_H
 
@@ -18,15 +18,15 @@ struct sr_history_filter {
 struct sr_history_query {
     struct sr_history_filter filter;
     size_t limit, offset;
-    bool details;    /* the list has bodies */
+    bool details;      /* the list has bodies */
     size_t per_second; /* of the live stream */
 };
 
-#define SR_HISTORY_PAGE       20u
-#define SR_HISTORY_PAGE_MAX   100u
-#define SR_HISTORY_RATE       50u /* events of a live stream in a second */
-#define SR_HISTORY_RATE_MAX   1000u
-#define SR_HISTORY_QUERY_MAX  8192u
+#define SR_HISTORY_PAGE      20u
+#define SR_HISTORY_PAGE_MAX  100u
+#define SR_HISTORY_RATE      50u /* events of a live stream in a second */
+#define SR_HISTORY_RATE_MAX  1000u
+#define SR_HISTORY_QUERY_MAX 8192u
 
 /* Reads "model=a&limit=20"; members that it does not know are passed over; texts are in the arena. False:
  * *why is a constant that says what is wrong. */

@@ -282,7 +282,8 @@ static void put_request_timeline(struct sr_json_writer *w, const struct sr_histo
         int64_t bucket = bucket_at(some, n - 1, interval);
         table->n = 0;
         for (; n && bucket_at(some, n - 1, interval) == bucket; n--)
-            add(sum_of(table, some->items[n - 1]->f.texts[SR_HISTORY_SELECTED_MODEL]), &some->items[n - 1]->f);
+            add(sum_of(table, some->items[n - 1]->f.texts[SR_HISTORY_SELECTED_MODEL]),
+                &some->items[n - 1]->f);
         sr_json_object(w, NULL);
         sr_history_json_time(w, "timestamp", bucket);
         put_point_counts(w, table);
@@ -319,7 +320,8 @@ static void put_token_timeline(struct sr_json_writer *w, const struct sr_history
 
 /* ---- all ---- */
 
-static void count_names(struct table *table, const struct sr_history_selection *set, enum sr_history_text text)
+static void count_names(struct table *table, const struct sr_history_selection *set,
+                        enum sr_history_text text)
 {
     table->n = 0;
     for (size_t i = 0; i < set->n; i++)

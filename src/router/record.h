@@ -117,8 +117,8 @@ struct sr_record_pool {
 struct sr_record {
     /* the request */
     enum sr_door door;
-    const char *dialect; /* "chat", ... */
-    struct sr_bytes id;  /* the client's request id, else a generated one */
+    const char *dialect;   /* "chat", ... */
+    struct sr_bytes id;    /* the client's request id, else a generated one */
     const char *replay_id; /* under which the request is kept after its end; NULL: it is not, or not known */
     struct sr_bytes peer, method, path;
     struct sr_bytes tenant; /* from trusted sources; empty: unknown */

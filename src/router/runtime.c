@@ -145,8 +145,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
         sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
-        sr_arms_new(&runtime->arms) || sr_tokens_new(&runtime->tokens) ||
-        sr_history_new(&runtime->kept) || sr_history_new(&runtime->live))
+        sr_arms_new(&runtime->arms) || sr_tokens_new(&runtime->tokens) || sr_history_new(&runtime->kept) ||
+        sr_history_new(&runtime->live))
         goto no_memory;
     runtime->logs.metrics = runtime->metrics;
     if (load(runtime, &runtime->now, error, error_size))

@@ -34,10 +34,10 @@ struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime);
 struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime);
 
 /* Requests that have ended, as long as the runtime: those that are recorded for replay, and the latest of all
- * while somebody follows them. */
+ * while a client follows them. */
 struct sr_history *sr_runtime_kept(sr_runtime *runtime);
 struct sr_history *sr_runtime_live(sr_runtime *runtime);
-/* Somebody begins or ends to follow. Any thread. */
+/* A client begins or ends to follow. Any thread. */
 void sr_runtime_follow(sr_runtime *runtime, bool begins);
 bool sr_runtime_is_followed(sr_runtime *runtime);
 

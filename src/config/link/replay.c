@@ -1,4 +1,5 @@
-/* The most records that something asks for; a store that is not there is refused only where something is kept. */
+/* The most records that something asks for; a store that is not there is refused only where something is
+ * kept. */
 #include "config/link/replay.h"
 
 static void ask(struct sr_config_replay *replay, const struct sr_config_replay_capture *capture)
@@ -21,10 +22,11 @@ void sr_link_replay(struct sr_binder *b, const struct sr_yaml_node *root, struct
         return;
     const struct sr_yaml_node *store = sr_yaml_get(service, "store_backend");
     if (replay->store == SR_REPLAY_ELSEWHERE)
-        sr_bind_unsupported(b, store ? store : root,
-                            "`store_backend: %.20s` is not supported by this version of semroute: records are "
-                            "kept in memory, or in a file with `sqlite`",
-                            store ? store->text.p : "");
+        sr_bind_unsupported(
+            b, store ? store : root,
+            "`store_backend: %.20s` is not supported by this version of semroute: records are "
+            "kept in memory, or in a file with `sqlite`",
+            store ? store->text.p : "");
     if (replay->store == SR_REPLAY_SQLITE && !replay->path[0])
         sr_bind_error(b, store ? store : root, "`store_backend: sqlite` needs `global.semroute.replay.path`");
     if (replay->store != SR_REPLAY_SQLITE && replay->path[0])

@@ -79,7 +79,8 @@ static struct sr_bytes request_body(const sr_exchange *x, size_t max, struct sr_
 {
     const struct sr_edited *edited = &x->edited;
     bool redacts = x->record.guard.action == SR_GUARD_REDACT;
-    if (redacts && !(edited->kinds >> SR_EDIT_REDACTION & 1)) { /* it ended before private data was replaced */
+    if (redacts &&
+        !(edited->kinds >> SR_EDIT_REDACTION & 1)) { /* it ended before private data was replaced */
         *was_cut = true;
         return SR_LIT("");
     }

@@ -8,9 +8,10 @@
 #include <math.h>
 
 static const char *const edit_words[] = {
-    [SR_EDIT_MODEL] = "model",         [SR_EDIT_STREAM] = "stream_options", [SR_EDIT_REASONING] = "reasoning",
-    [SR_EDIT_PROMPT] = "system_prompt", [SR_EDIT_TOOLS] = "tools",           [SR_EDIT_PARAMS] = "request_params",
-    [SR_EDIT_REDACTION] = "redaction",  NULL};
+    [SR_EDIT_MODEL] = "model",         [SR_EDIT_STREAM] = "stream_options",
+    [SR_EDIT_REASONING] = "reasoning", [SR_EDIT_PROMPT] = "system_prompt",
+    [SR_EDIT_TOOLS] = "tools",         [SR_EDIT_PARAMS] = "request_params",
+    [SR_EDIT_REDACTION] = "redaction", NULL};
 
 const struct sr_history_words sr_history_words = {edit_words, sr_entity_names};
 
@@ -249,8 +250,7 @@ static void put_candidates(struct draft *d, const struct sr_record *r, const str
 {
     const struct sr_config_decision *decision = sr_record_decision(r, config);
     for (size_t i = 0; decision && i < decision->n_refs && i < SR_HISTORY_CANDIDATES_MAX; i++) {
-        const struct sr_select_score *score =
-            r->ranking && i < r->ranking->n ? &r->ranking->items[i] : NULL;
+        const struct sr_select_score *score = r->ranking && i < r->ranking->n ? &r->ranking->items[i] : NULL;
         d->candidates[d->f.n_candidates++] = (struct sr_history_candidate){
             .model = sr_bytes_str(config->models[decision->refs[i].model].name),
             .excluded = sr_bytes_str(score ? score->excluded : ""),

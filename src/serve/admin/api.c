@@ -31,9 +31,9 @@ struct api_call {
     struct sr_http_request *request;
     struct sr_buf body;
     sr_exchange *exchange;
-    struct sr_api_work *work;   /* in progress on a worker thread; NULL */
-    struct sr_api_embed *embed; /* in progress on worker threads and the engine; NULL */
-    struct sr_warm_job *warm;   /* in progress on the warming thread; NULL */
+    struct sr_api_work *work;     /* in progress on a worker thread; NULL */
+    struct sr_api_embed *embed;   /* in progress on worker threads and the engine; NULL */
+    struct sr_warm_job *warm;     /* in progress on the warming thread; NULL */
     struct sr_api_follow *follow; /* a stream that is open; NULL */
     struct sr_timer timer;
     struct api_call *next, **pprev; /* calls whose exchange waits for another thread */

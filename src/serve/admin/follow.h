@@ -13,9 +13,9 @@
 
 #include <stdatomic.h>
 
-#define SR_API_FOLLOW      "/api/v1/requests/events"
-#define SR_API_FOLLOWERS   8                 /* of one listener */
-#define SR_API_FOLLOW_LAG  ((size_t)1 << 20) /* bytes that wait for a reader; above it events are left out */
+#define SR_API_FOLLOW     "/api/v1/requests/events"
+#define SR_API_FOLLOWERS  8                 /* of one listener */
+#define SR_API_FOLLOW_LAG ((size_t)1 << 20) /* bytes that wait for a reader; above it events are left out */
 
 struct sr_api_follow;
 

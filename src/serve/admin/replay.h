@@ -6,8 +6,8 @@
 #include "history/json.h"
 #include "router/runtime.h"
 
-#define SR_API_REPLAY      "/v1/router_replay"
-#define SR_API_REPLAY_MAX  SR_HISTORY_JSON_MAX /* bytes of an answer */
+#define SR_API_REPLAY            "/v1/router_replay"
+#define SR_API_REPLAY_MAX        SR_HISTORY_JSON_MAX /* bytes of an answer */
 #define SR_API_REPLAY_TARGET_MAX ((size_t)16 << 10)
 
 /* Answers a GET of a target at or below SR_API_REPLAY: its status, and a JSON document in `out`. May take

@@ -51,7 +51,7 @@ struct sr_server {
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
     struct sr_warm *warm;
-    struct sr_spent_file *spent; /* of budgets; NULL: none */
+    struct sr_spent_file *spent;     /* of budgets; NULL: none */
     struct sr_history_file *records; /* of requests, for replay; NULL: none */
     struct sr_reload *reload;
     struct sr_discover *discover;

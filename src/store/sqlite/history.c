@@ -36,7 +36,7 @@ struct sr_history_file {
     char *path;
     struct sr_history *history;
     struct sr_metrics *metrics; /* NULL: none */
-    int64_t rows, bytes; /* of the file; the thread's */
+    int64_t rows, bytes;        /* of the file; the thread's */
     pthread_t thread;
     pthread_mutex_t lock; /* protects what follows */
     pthread_cond_t wake;
@@ -63,8 +63,8 @@ static int prepare(struct sr_history_file *file)
     for (size_t i = 0; !rc && i < sizeof steps / sizeof steps[0]; i++)
         rc = sr_sqlite_exec(&file->db, steps[i], NULL);
     for (int i = 0; !rc && i < STATEMENTS; i++)
-        rc = sr_sqlite_code(
-            &file->db, sqlite3_prepare_v2(file->db.handle, SQL[i], -1, &file->statements[i], NULL));
+        rc = sr_sqlite_code(&file->db,
+                            sqlite3_prepare_v2(file->db.handle, SQL[i], -1, &file->statements[i], NULL));
     if (!rc)
         rc = sr_sqlite_exec(&file->db, "SELECT count(*) FROM history", &file->rows);
     if (!rc)

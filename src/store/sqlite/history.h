@@ -1,9 +1,9 @@
 /*
  * A SQLite file that keeps the history over a restart.
  *
- * Opening it puts what it has into the history; after that every entry that is added goes into a bounded queue,
- * and a thread of its own writes it within a second. When the queue is full, entries are left out of the file
- * and counted. One process has the file; only its owner may read it.
+ * Opening it puts what it has into the history; after that every entry that is added goes into a bounded
+ * queue, and a thread of its own writes it within a second. When the queue is full, entries are left out of
+ * the file and counted. One process has the file; only its owner may read it.
  */
 #ifndef SR_STORE_SQLITE_HISTORY_H
 #define SR_STORE_SQLITE_HISTORY_H
@@ -21,9 +21,9 @@ struct sr_history_file_stats {
     size_t queued;
 };
 
-/* `history` outlives it, and is emptied first. The limits are the history's. `metrics` (NULL: none) counts what is
- * dropped. SR_EBUSY: another process has the
- * file; SR_EPARSE: damaged, and left as it is; SR_EIO; SR_ENOMEM; the message names the file. */
+/* `history` outlives it, and is emptied first. The limits are the history's. `metrics` (NULL: none) counts
+ * what is dropped. SR_EBUSY: another process has the file; SR_EPARSE: damaged, and left as it is; SR_EIO;
+ * SR_ENOMEM; the message names the file. */
 int sr_history_file_open(struct sr_history_file **out, const char *path, struct sr_history *history,
                          const struct sr_history_limits *limits, struct sr_metrics *metrics,
                          struct sr_err *err) SR_WARN_UNUSED;
