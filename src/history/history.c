@@ -144,7 +144,7 @@ void sr_history_clear(struct sr_history *history)
 /* Moves the newest entries that fit into `slots`. With the lock. */
 static void move(struct sr_history *history, struct sr_history_entry **slots, size_t capacity)
 {
-    for (uint64_t n = history->first; n < history->next; n++)
+    for (uint64_t n = history->first; capacity && n < history->next; n++)
         slots[n % capacity] = history->slots[n % history->capacity];
 }
 

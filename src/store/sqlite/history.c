@@ -19,16 +19,21 @@
 
 enum statement { PUT, SIZE_OF_OLDEST, DROP_OLDEST, STATEMENTS };
 
-static const char *const SQL[STATEMENTS] = {
-    [PUT] = "INSERT INTO history(ended, bytes) VALUES (?1, ?2)",
-    [SIZE_OF_OLDEST] = "SELECT count(*), sum(length(bytes)), max(number), max(ended) FROM"
-                       " (SELECT number, ended, bytes FROM history ORDER BY number LIMIT ?1)",
-    [DROP_OLDEST] = "DELETE FROM history WHERE number <= ?1",
-};
-
+#define OLDEST                                                                                               \
+    "SELECT count(*), sum(length(bytes)), max(number), max(ended) FROM (SELECT number, ended, bytes FROM "   \
+    "history ORDER BY number LIMIT ?1)"
+#define NEWEST                                                                                               \
+    "SELECT bytes FROM history WHERE number > (SELECT max(number) FROM history) - ?1 AND ended > ?2 ORDER "  \
+    "BY number"
 #define CREATE                                                                                               \
     "CREATE TABLE IF NOT EXISTS history(number INTEGER PRIMARY KEY, ended INTEGER NOT NULL, bytes BLOB NOT " \
     "NULL)"
+
+static const char *const SQL[STATEMENTS] = {
+    [PUT] = "INSERT INTO history(ended, bytes) VALUES (?1, ?2)",
+    [SIZE_OF_OLDEST] = OLDEST,
+    [DROP_OLDEST] = "DELETE FROM history WHERE number <= ?1",
+};
 
 struct sr_history_file {
     struct sr_sqlite_db db; /* only its handle and message are used */
@@ -58,10 +63,12 @@ static int64_t too_old_us(const struct sr_history_limits *limits)
 static int prepare(struct sr_history_file *file)
 {
     static const char *const steps[] = {"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA locking_mode = EXCLUSIVE",
-                                        "PRAGMA journal_mode = WAL", "PRAGMA secure_delete = ON", CREATE};
+                                        "PRAGMA journal_mode = WAL", "PRAGMA secure_delete = ON"};
     int rc = SR_OK;
     for (size_t i = 0; !rc && i < sizeof steps / sizeof steps[0]; i++)
         rc = sr_sqlite_exec(&file->db, steps[i], NULL);
+    if (!rc)
+        rc = sr_sqlite_exec(&file->db, CREATE, NULL);
     for (int i = 0; !rc && i < STATEMENTS; i++)
         rc = sr_sqlite_code(&file->db,
                             sqlite3_prepare_v2(file->db.handle, SQL[i], -1, &file->statements[i], NULL));
@@ -77,11 +84,7 @@ static int load(struct sr_history_file *file)
 {
     sqlite3_stmt *select = NULL;
     int step = SQLITE_DONE;
-    int rc = sr_sqlite_code(&file->db,
-                            sqlite3_prepare_v2(file->db.handle,
-                                               "SELECT bytes FROM history WHERE number > (SELECT max(number) "
-                                               "FROM history) - ?1 AND ended > ?2 ORDER BY number",
-                                               -1, &select, NULL));
+    int rc = sr_sqlite_code(&file->db, sqlite3_prepare_v2(file->db.handle, NEWEST, -1, &select, NULL));
     if (!rc) {
         sqlite3_bind_int64(select, 1, (int64_t)file->limits.max_entries);
         sqlite3_bind_int64(select, 2, too_old_us(&file->limits));
