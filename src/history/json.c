@@ -155,7 +155,8 @@ void sr_history_json(struct sr_json_writer *w, const char *key, const struct sr_
 {
     const struct sr_history_facts *f = &entry->f;
     sr_json_object(w, key);
-    sr_json_bytes(w, text_keys[SR_HISTORY_ID], f->texts[SR_HISTORY_ID]);
+    if (f->texts[SR_HISTORY_ID].n)
+        sr_json_bytes(w, text_keys[SR_HISTORY_ID], f->texts[SR_HISTORY_ID]);
     sr_history_json_time(w, "timestamp", f->time_us);
     sr_history_json_time(w, "ended_at", f->ended_us);
     for (int i = SR_HISTORY_ID + 1; i < SR_HISTORY_TEXTS; i++)

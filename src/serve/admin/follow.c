@@ -158,6 +158,7 @@ int sr_api_follow_start(struct sr_api_follow **out, const struct sr_api_follow_o
         sr_mem_free(f);
         return 400;
     }
+    f->budget = f->query.per_second;
     sr_runtime_follow(options->runtime, true);
     f->next = sr_history_next(sr_runtime_live(options->runtime));
     sr_timer_init(&f->timer, options->loop, on_tick, f);
