@@ -64,6 +64,8 @@ extern const struct sr_usage sr_models_usage;
 int sr_cmd_models(int argc, char **argv);
 extern const struct sr_usage sr_cache_usage;
 int sr_cmd_cache(int argc, char **argv);
+extern const struct sr_usage sr_tail_usage;
+int sr_cmd_tail(int argc, char **argv);
 extern const struct sr_usage sr_keys_usage;
 int sr_cmd_keys(int argc, char **argv);
 extern const struct sr_usage sr_migrate_usage;

@@ -22,6 +22,7 @@ const struct sr_command sr_commands[] = {
     COMMAND(train, "selection LOG.jsonl", "fit the choice of a model to a log of outcomes"),
     COMMAND(bench, "NAME", "measure speed on this machine"),
     COMMAND(cache, "stats|purge|warm|calibrate", "look after the response cache"),
+    COMMAND(tail, "[--model M] [--decision D]", "follow the requests of a running router"),
     COMMAND(models, "list|info|verify", "list, describe and verify models"),
     COMMAND(keys, "[--name NAME]", "make a key for a client"),
     COMMAND(migrate, "OLD.yaml", "convert a flat v0.1 configuration"),

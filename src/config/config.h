@@ -14,6 +14,7 @@
 #include "config/algorithm.h"
 #include "config/identity.h"
 #include "config/limits.h"
+#include "config/replay.h"
 #include "text/entity/entity.h"
 
 #include <stdbool.h>
@@ -526,6 +527,7 @@ struct sr_config_plugins {
         enum sr_on_error on_error; /* an answer that could not be classified */
     } response_jailbreak;
     struct sr_config_cache_use response_cache;
+    struct sr_config_replay_capture router_replay;
     struct {
         bool set;
         enum sr_tools_mode mode;
@@ -834,6 +836,7 @@ struct sr_config_global {
     const char *user_header, *groups_header; /* set by a trusted proxy; "" = none */
     struct sr_config_identity identity;
     struct sr_config_limits limits;
+    struct sr_config_replay replay;
     struct sr_config_authz authz;
     struct sr_config_policy *policies;
     size_t n_policies;

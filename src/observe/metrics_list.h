@@ -212,6 +212,11 @@
       "backend,operation,status", NONE)                                                                      \
     X(CACHE_TIME, HISTOGRAM, "llm_cache_operation_duration_seconds", "Time of a lookup, waiting included.",  \
       "backend,operation", MICRO)                                                                            \
+    X(REPLAY_RECORDS, GAUGE, "semroute_replay_records", "Records of requests in memory.", "", NONE)          \
+    X(REPLAY_BYTES, GAUGE, "semroute_replay_bytes", "Memory of these records.", "", NONE)                    \
+    X(REPLAY_DROPPED, COUNTER, "semroute_replay_dropped_total",                                              \
+      "Records that were left out of the file, because its queue was full.", "", NONE)                       \
+    X(FOLLOWERS, GAUGE, "semroute_followers", "Streams of requests that are open.", "", NONE)                \
     X(CACHE_ENTRIES, GAUGE, "llm_cache_entries_total", "Answers in memory.", "backend", NONE)                \
     X(CACHE_BYTES, GAUGE, "semroute_cache_bytes", "Memory of the response cache.", "", NONE)                 \
     X(CACHE_HITS, COUNTER, "llm_cache_plugin_hits_total", "Requests answered from the cache.",               \

@@ -115,10 +115,13 @@ double sr_record_coverage(const struct sr_signal_result *result)
 
 double sr_record_cost(const struct sr_record *record, const struct sr_config *config)
 {
-    const struct sr_usage *usage = &record->usage;
     const struct sr_config_model *model = record->model >= 0 ? &config->models[record->model] : NULL;
-    if (!model || !model->pricing.set || !usage->seen)
-        return 0;
+    return model && model->pricing.set && record->usage.seen ? sr_record_price(record, model) : 0;
+}
+
+double sr_record_price(const struct sr_record *record, const struct sr_config_model *model)
+{
+    const struct sr_usage *usage = &record->usage;
     /* Cached tokens are part of the prompt tokens and may have a price of their own. */
     double plain = (double)usage->prompt, cost = 0;
     if (model->pricing.cached_input_per_1m > 0 && usage->cached <= usage->prompt) {

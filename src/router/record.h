@@ -117,8 +117,9 @@ struct sr_record_pool {
 struct sr_record {
     /* the request */
     enum sr_door door;
-    const char *dialect; /* "chat", ... */
-    struct sr_bytes id;  /* the client's request id, else a generated one */
+    const char *dialect;   /* "chat", ... */
+    struct sr_bytes id;    /* the client's request id, else a generated one */
+    const char *replay_id; /* under which the request is kept after its end; NULL: it is not, or not known */
     struct sr_bytes peer, method, path;
     struct sr_bytes tenant; /* from trusted sources; empty: unknown */
     bool skipped_guards;    /* a trusted tenant's header skipped what protects */
@@ -229,6 +230,9 @@ const char *sr_response_action_name(enum sr_response_action action);
 
 /* Share of the text bytes that a signal has read, 0..1; negative when it did not run (NULL). */
 double sr_record_coverage(const struct sr_signal_result *result);
+
+/* What the tokens used cost at a model that has pricing. */
+double sr_record_price(const struct sr_record *record, const struct sr_config_model *model);
 
 /* Cost of the tokens used, in the currency of the model's pricing; 0 when unknown. */
 double sr_record_cost(const struct sr_record *record, const struct sr_config *config);

@@ -22,6 +22,8 @@
 
 /* Most jobs that wait for a worker thread; above it signals report SR_EBUSY and requests degrade. */
 #define WORKER_QUEUE_MAX 4096
+#define LIVE_ENTRIES     4096 /* requests that a follower may lag behind */
+#define LIVE_BYTES       ((size_t)16 << 20)
 #define TOLD             1024 /* clients that were told to come back later; others share */
 
 struct sr_runtime {
@@ -41,6 +43,8 @@ struct sr_runtime {
     struct sr_select_arms *arms;   /* what algorithms learn */
     struct sr_arms_keeper *keeper; /* NULL: no file keeps it */
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
+    struct sr_history *kept, *live;
+    atomic_int followers; /* of `live` */
     atomic_uint_fast64_t requests;
     atomic_size_t held;              /* bytes of bodies that exchanges keep */
     atomic_uint_fast64_t told[TOLD]; /* until when; 0: not told */
@@ -98,6 +102,14 @@ static void apply_keeper(sr_runtime *runtime, const struct sr_config *config)
         sr_log(SR_LOG_WARN, "selection_state_failed", "%s; what is learned is not kept", err.message);
 }
 
+static int apply_history(sr_runtime *runtime, const struct sr_config *config)
+{
+    const struct sr_config_replay *replay = &config->global.replay;
+    struct sr_history_limits limits = {
+        .max_entries = replay->entries, .max_bytes = replay->max_bytes, .ttl_ms = replay->ttl_s * 1000};
+    return sr_history_set(runtime->kept, &limits);
+}
+
 static struct sr_cache_limits cache_limits(const struct sr_router *router)
 {
     static const enum sr_cache_eviction evictions[] = {
@@ -133,7 +145,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
         sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
-        sr_arms_new(&runtime->arms) || sr_tokens_new(&runtime->tokens))
+        sr_arms_new(&runtime->arms) || sr_tokens_new(&runtime->tokens) || sr_history_new(&runtime->kept) ||
+        sr_history_new(&runtime->live))
         goto no_memory;
     runtime->logs.metrics = runtime->metrics;
     if (load(runtime, &runtime->now, error, error_size))
@@ -145,6 +158,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     struct sr_cache_limits limits = cache_limits(runtime->now.router);
     const struct sr_config_limits *counted = &runtime->now.router->config->global.limits;
     if (sr_cache_new(&runtime->cache, &limits) || sr_limiter_new(&runtime->limiter, counted->max_counters))
+        goto no_memory;
+    if (apply_history(runtime, runtime->now.router->config))
         goto no_memory;
     apply_keeper(runtime, runtime->now.router->config);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
@@ -178,6 +193,8 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
     apply_keeper(runtime, fresh.router->config);
+    if (apply_history(runtime, fresh.router->config))
+        sr_log(SR_LOG_ERROR, "replay", "out of memory: the limits of records stay as they were");
     struct sr_cache_limits limits = cache_limits(fresh.router);
     sr_cache_set(runtime->cache, &limits);
     result = SR_LIT("success");
@@ -197,6 +214,8 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_arms_free(runtime->arms);
     sr_cache_free(runtime->cache);
     sr_limiter_free(runtime->limiter);
+    sr_history_free(runtime->kept);
+    sr_history_free(runtime->live);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_tokens_free(runtime->tokens);
@@ -226,6 +245,15 @@ static void publish_cache(sr_runtime *runtime)
     sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_BYTES, (double)stats.bytes, NULL);
 }
 
+static void publish_history(sr_runtime *runtime)
+{
+    struct sr_history_stats stats;
+    sr_history_stats(runtime->kept, &stats);
+    sr_metrics_set(runtime->metrics, SR_METRIC_REPLAY_RECORDS, (double)stats.entries, NULL);
+    sr_metrics_set(runtime->metrics, SR_METRIC_REPLAY_BYTES, (double)stats.bytes, NULL);
+    sr_metrics_set(runtime->metrics, SR_METRIC_FOLLOWERS, atomic_load(&runtime->followers), NULL);
+}
+
 static void publish_work(sr_runtime *runtime)
 {
     struct sr_workers_stats work = {0};
@@ -245,6 +273,7 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     publish_revision(runtime);
     publish_work(runtime);
     publish_cache(runtime);
+    publish_history(runtime);
     sr_report_workers(runtime->pool, runtime->metrics);
     size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
     pthread_mutex_unlock(&runtime->scrape);
@@ -276,6 +305,32 @@ struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime)
 struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime)
 {
     return runtime->arms;
+}
+
+struct sr_history *sr_runtime_kept(sr_runtime *runtime)
+{
+    return runtime->kept;
+}
+
+struct sr_history *sr_runtime_live(sr_runtime *runtime)
+{
+    return runtime->live;
+}
+
+void sr_runtime_follow(sr_runtime *runtime, bool begins)
+{
+    static const struct sr_history_limits some = {.max_entries = LIVE_ENTRIES, .max_bytes = LIVE_BYTES},
+                                          none = {0};
+    pthread_mutex_lock(&runtime->scrape); /* one at a time */
+    int before = atomic_fetch_add(&runtime->followers, begins ? 1 : -1);
+    if (before == (begins ? 0 : 1) && sr_history_set(runtime->live, begins ? &some : &none))
+        sr_log(SR_LOG_WARN, "followers", "out of memory: requests cannot be followed");
+    pthread_mutex_unlock(&runtime->scrape);
+}
+
+bool sr_runtime_is_followed(sr_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->followers, memory_order_relaxed) > 0;
 }
 
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime)

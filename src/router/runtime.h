@@ -8,6 +8,7 @@
 #define SR_ROUTER_RUNTIME_H
 
 #include "cache/cache.h"
+#include "history/history.h"
 #include "infer/engine/engine.h"
 #include "observe/metrics.h"
 #include "router/router.h"
@@ -31,6 +32,14 @@ struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime);
 
 /* What algorithms have learned, which lives as long as the runtime. */
 struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime);
+
+/* Requests that have ended, as long as the runtime: those that are recorded for replay, and the latest of all
+ * while a client follows them. */
+struct sr_history *sr_runtime_kept(sr_runtime *runtime);
+struct sr_history *sr_runtime_live(sr_runtime *runtime);
+/* A client begins or ends to follow. Any thread. */
+void sr_runtime_follow(sr_runtime *runtime, bool begins);
+bool sr_runtime_is_followed(sr_runtime *runtime);
 
 /* A new reference to the current router: release it with sr_router_unref. */
 struct sr_router *sr_runtime_router(sr_runtime *runtime);

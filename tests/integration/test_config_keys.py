@@ -12,6 +12,7 @@ import keys_offline
 import keys_online
 import keys_picking
 import keys_pools
+import keys_replay
 import keys_selection
 import keys_signals
 import keys_stores
@@ -33,6 +34,7 @@ MODULES = (
     keys_online,
     keys_picking,
     keys_pools,
+    keys_replay,
     keys_selection,
     keys_signals,
     keys_stores,

@@ -7,8 +7,7 @@
 
 #define ANSWER_MAX ((size_t)1 << 20)
 
-/* The message of an error's body; "" when there is none. */
-static void read_message(struct sr_bytes answer, char out[256])
+void sr_admin_message(struct sr_bytes answer, char out[256])
 {
     struct sr_doc *doc = NULL;
     out[0] = '\0';
@@ -31,7 +30,7 @@ int sr_admin_ask(const struct sr_usage *usage, const struct sr_admin_where *wher
     if (rc) {
         code = sr_cmd_fail(usage, rc == SR_EINVAL ? SR_EXIT_USAGE : SR_EXIT_FAILED, "%s", err.message);
     } else if (status != 200) {
-        read_message(sr_buf_view(&answer), message);
+        sr_admin_message(sr_buf_view(&answer), message);
         code = sr_cmd_fail(usage, SR_EXIT_NO, "the router answered %d: %s", status, message);
     } else if (json) {
         printf("%.*s\n", (int)answer.len, answer.data);

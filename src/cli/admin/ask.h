@@ -10,6 +10,9 @@
 int sr_admin_ask(const struct sr_usage *usage, const struct sr_admin_where *where, const char *path,
                  struct sr_bytes body, bool json, struct sr_doc **doc);
 
+/* The message of an error's body; "" when there is none. */
+void sr_admin_message(struct sr_bytes answer, char out[256]);
+
 /* A whole number of an object; 0 when it is missing. */
 int64_t sr_admin_number(const sr_doc_value *object, const char *name);
 

@@ -15,6 +15,9 @@
 struct call {
     struct sr_loop *loop;
     struct sr_buf *answer;
+    bool (*slice)(void *ctx, struct sr_bytes bytes); /* of a stream; NULL: it is none */
+    void *ctx;
+    bool stopped;
     int status, rc;
     char why[160];
 };
@@ -28,8 +31,13 @@ static void on_head(void *ctx, const struct sr_http_head *head)
 static void on_body(void *ctx, struct sr_bytes slice)
 {
     struct call *call = ctx;
-    if (!call->rc)
+    if (call->slice && call->status == 200 && !call->stopped) {
+        call->stopped = !call->slice(call->ctx, slice);
+        if (call->stopped)
+            sr_loop_stop(call->loop);
+    } else if (!call->rc && !call->stopped) {
         call->rc = sr_buf_append_bytes(call->answer, slice);
+    }
 }
 
 static void on_end(void *ctx)
@@ -70,7 +78,7 @@ static int run(struct call *call, const struct sr_origin *origin, const struct s
 {
     struct sr_client_settings settings = sr_client_settings_defaults();
     struct sr_client *client = NULL;
-    struct sr_fetch *fetch;
+    struct sr_fetch *fetch = NULL;
     int rc = sr_loop_new(&call->loop);
     if (rc)
         return rc;
@@ -79,18 +87,19 @@ static int run(struct call *call, const struct sr_origin *origin, const struct s
         rc = sr_client_start(&fetch, client, origin, request, &events, call);
     if (!rc)
         sr_loop_run(call->loop);
+    if (call->stopped)
+        sr_fetch_cancel(&fetch);
     sr_client_free(client);
     sr_loop_free(call->loop);
     return rc ? rc : call->rc;
 }
 
-int sr_admin_call(const struct sr_admin_where *where, const char *path, struct sr_bytes body,
-                  struct sr_buf *answer, int *status, struct sr_err *err)
+static int ask(struct call *call, const struct sr_admin_where *where, const char *path, struct sr_bytes body,
+               int *status, struct sr_err *err)
 {
     char host[128] = HERE, bearer[512];
     const char *token = where->token ? where->token : getenv("SEMROUTE_ADMIN_TOKEN");
     struct sr_origin origin = {.host = host, .port = PORT};
-    struct call call = {.answer = answer};
     if (where->api && !split(where->api, host, &origin.port))
         return sr_err_set(err, SR_EINVAL, "`--api %.80s` is no ADDR:PORT", where->api);
     if (token && (size_t)snprintf(bearer, sizeof bearer, "Bearer %s", token) >= sizeof bearer)
@@ -108,11 +117,29 @@ int sr_admin_call(const struct sr_admin_where *where, const char *path, struct s
         .body_complete = true,
         .timeouts = {.connect_ms = CONNECT_MS, .head_ms = ANSWER_MS, .idle_ms = ANSWER_MS},
     };
-    int rc = run(&call, &origin, &request);
-    *status = call.status;
+    int rc = run(call, &origin, &request);
+    *status = call->status;
     if (!rc)
         return SR_OK;
+    if (call->slice && call->status == 200)
+        return sr_err_set(err, rc, "the router at %s:%u has ended the stream (%s)", host,
+                          (unsigned)origin.port, call->why[0] ? call->why : sr_strerror(rc));
     return sr_err_set(err, rc,
                       "no answer from %s:%u (%s): is `semroute serve` running, and is this its `--api`?",
-                      host, (unsigned)origin.port, call.why[0] ? call.why : sr_strerror(rc));
+                      host, (unsigned)origin.port, call->why[0] ? call->why : sr_strerror(rc));
+}
+
+int sr_admin_call(const struct sr_admin_where *where, const char *path, struct sr_bytes body,
+                  struct sr_buf *answer, int *status, struct sr_err *err)
+{
+    struct call call = {.answer = answer};
+    return ask(&call, where, path, body, status, err);
+}
+
+int sr_admin_stream(const struct sr_admin_where *where, const char *path,
+                    bool (*slice)(void *ctx, struct sr_bytes bytes), void *ctx, struct sr_buf *answer,
+                    int *status, struct sr_err *err)
+{
+    struct call call = {.answer = answer, .slice = slice, .ctx = ctx};
+    return ask(&call, where, path, SR_LIT(""), status, err);
 }

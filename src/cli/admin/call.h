@@ -27,4 +27,10 @@ struct sr_admin_where {
 int sr_admin_call(const struct sr_admin_where *where, const char *path, struct sr_bytes body,
                   struct sr_buf *answer, int *status, struct sr_err *err) SR_WARN_UNUSED;
 
+/* The same for an answer of a 200 that does not end: `slice` gets its bytes as they come, and returns false
+ * to stop; the body of another status is in `answer`. SR_OK: it ended, or was stopped. */
+int sr_admin_stream(const struct sr_admin_where *where, const char *path,
+                    bool (*slice)(void *ctx, struct sr_bytes bytes), void *ctx, struct sr_buf *answer,
+                    int *status, struct sr_err *err) SR_WARN_UNUSED;
+
 #endif

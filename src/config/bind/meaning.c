@@ -60,7 +60,7 @@ const struct sr_meaning sr_meanings[] = {
      "a file is one list of decisions, and a decision is its rules, models and plugins"},
     {SR_MEANING_REFUSED, "anthropic azure-openai bedrock gemini vertex-ai minimax api_version",
      "upstreams speak OpenAI's API"},
-    {SR_MEANING_REFUSED, "router_replay vector_store", "there is no such store"},
+    {SR_MEANING_REFUSED, "vector_store", "there is no such store"},
     {SR_MEANING_REFUSED, "management_api", "the admin listener has flags of `semroute serve`"},
     {SR_MEANING_REFUSED, "hallucination_mitigation hallucination", "answers are read for attacks alone"},
     {SR_MEANING_REFUSED, "vector_field",

@@ -11,6 +11,7 @@
 #include "config/link/on_error.h"
 #include "config/link/pools.h"
 #include "config/link/projections.h"
+#include "config/link/replay.h"
 #include "config/link/rules.h"
 #include "config/link/signals.h"
 #include "config/link/tools.h"
@@ -244,6 +245,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_cache(b, root, config);
     sr_link_pools(b, root, config);
     sr_link_tools(config);
+    sr_link_replay(b, root, config);
     sr_link_rules(b, routing, config);
     sr_link_signals(b, root, config);
     sr_link_projections(b, routing, config);

@@ -89,13 +89,14 @@ static const struct sr_field services_fields[] = {
     {"authz", SR_FIELD_OBJECT, .of = &sr_section_authz, .help = "who is asking"},
     {"ratelimit", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_ratelimit,
      .help = "how much clients may ask for"},
+    {"router_replay", SR_FIELD_OBJECT, GLOBAL(replay), .of = &sr_section_router_replay,
+     .help = "records of requests that have ended"},
 };
 static const struct sr_section services_section = {
     .name = "global.services",
     .help = "What the program offers besides routing.",
     SR_FIELDS(services_fields),
-    .later = (const char *const[]){"router_replay", "management_api", NULL},
-    .switched = (const char *const[]){"router_replay", NULL},
+    .later = (const char *const[]){"management_api", NULL},
     .inert =
         (const struct sr_inert_key[]){
             {"response_api", "/v1/responses is forwarded, and the upstream keeps its responses", true},
@@ -254,6 +255,8 @@ static const struct sr_field semroute_fields[] = {
     {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards, .help = "settings of all guards"},
     {"cache", SR_FIELD_OBJECT, GLOBAL(cache), .of = &sr_section_cache,
      .help = "the response cache, beyond `stores.response_cache`"},
+    {"replay", SR_FIELD_OBJECT, GLOBAL(replay), .of = &sr_section_replay,
+     .help = "records of requests, beyond `services.router_replay`"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
      .help = "what models of `providers.models` may see"},
     {"tool_vectors", SR_FIELD_TEXT, GLOBAL(tool_vectors), .flags = SR_FIELD_NOT_EMPTY,

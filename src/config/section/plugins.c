@@ -4,5 +4,5 @@
 #define PLUGIN(name) &sr_plugin_##name,
 const struct sr_variant *const sr_plugins[] = {SR_PLUGIN_LIST(PLUGIN) NULL};
 
-const char *const sr_plugins_later[] = {"hallucination",       "router_replay", "memory", "rag", "image_gen",
-                                        "context_compression", "jailbreak",     "pii",    NULL};
+const char *const sr_plugins_later[] = {"hallucination",       "memory",    "rag", "image_gen",
+                                        "context_compression", "jailbreak", "pii", NULL};

@@ -18,7 +18,8 @@
     X(response_jailbreak)                                                                                    \
     X(response_cache)                                                                                        \
     X(tools)                                                                                                 \
-    X(tool_selection)
+    X(tool_selection)                                                                                        \
+    X(router_replay)
 
 #define SR_PLUGIN_EXTERN(name) extern const struct sr_variant sr_plugin_##name;
 SR_PLUGIN_LIST(SR_PLUGIN_EXTERN)

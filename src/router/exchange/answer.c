@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "router/cache/replay.h"
+#include "router/exchange/history.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
 #include "router/reply/headers.h"
@@ -113,6 +114,8 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer)};
     sr_exchange_note_answer(x);
     sr_exchange_note_target(x);
+    sr_exchange_note_replay(x);
+    sr_exchange_capture_begin(x, headers, n_headers);
     struct sr_header_edits own;
     sr_headers_answer(&x->record, x->router, &answer, &x->arena, &own);
     own.struct_size = edits->struct_size < sizeof own ? edits->struct_size : sizeof own;
@@ -180,6 +183,7 @@ enum sr_answer_step sr_exchange_answer_body(sr_exchange *x, const void *p, size_
         x->record.times.last_token = sr_clock_ns();
         sr_ticket_first_byte(&x->ticket);
     }
+    sr_exchange_capture(x, sr_bytes_of(p, n));
     return take_step(x, sr_answer_body(&x->answer, sr_bytes_of(p, n), last), blocked, slices, n_slices);
 }
 

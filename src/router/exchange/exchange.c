@@ -147,6 +147,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->pick.ctx = x->tools.ctx = x->limiting.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
+    sr_buf_init(&x->captured, 0);
     sr_answer_init(&x->answer);
     if (exchange_init(x, &own_head)) {
         sr_router_unref(x->router);
@@ -407,6 +408,7 @@ static void finish(sr_exchange *x, enum sr_end how)
     sr_body_dispose(&x->body);
     sr_buf_dispose(&x->reply);
     sr_buf_dispose(&x->explain);
+    sr_buf_dispose(&x->captured);
     sr_arena_dispose(&x->arena);
     sr_router_unref(x->router);
     sr_mem_free(x);

@@ -64,7 +64,8 @@ struct sr_exchange {
     enum sr_exchange_state state;
     uint64_t waiting_since; /* when it was left last */
     struct sr_record record;
-    char request_id[SR_REQUEST_ID_SIZE]; /* generated when the client sent none */
+    char request_id[SR_REQUEST_ID_SIZE];    /* generated when the client sent none */
+    char replay_id[SR_REQUEST_ID_SIZE + 8]; /* of the record, if it has one */
 
     size_t held; /* bytes of its body that count in the runtime */
 
@@ -101,7 +102,9 @@ struct sr_exchange {
     struct sr_buf explain;
 
     struct sr_answer answer;
-    bool answer_found; /* the finding of the answer guard was reported */
+    bool answer_found;      /* the finding of the answer guard was reported */
+    struct sr_buf captured; /* of the answer's body, for replay; its maximum is 0 where nothing is */
+    bool captured_cut;      /* there was more */
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "router/exchange/record.h"
 
 #include "base/clock.h"
+#include "router/exchange/history.h"
 #include "router/report/access_log.h"
 #include "router/report/audit.h"
 #include "router/report/measure.h"
@@ -229,6 +230,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     sr_exchange_note_answer(x);
     sr_measure_end(&x->record, x->router, x->metrics);
     sr_outcome_ended(&x->record, x->router, &x->counted);
+    sr_exchange_report_history(x);
     if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_log(x->runtime))
         return;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);

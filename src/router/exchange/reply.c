@@ -7,6 +7,7 @@
 #include "router/exchange/reply.h"
 
 #include "base/clock.h"
+#include "router/exchange/history.h"
 #include "router/reply/headers.h"
 #include "router/reply/models.h"
 
@@ -53,6 +54,7 @@ void sr_exchange_finish_reply(sr_exchange *x, const char *content_type, int rc)
 {
     struct sr_record *r = &x->record;
     struct sr_verdict *v = &x->verdict;
+    sr_exchange_note_replay(x);
     if (!rc)
         rc = sr_headers_reply(r, x->router->config, content_type, &x->arena, &v->headers, &v->n_headers);
     r->reply = sr_buf_view(&x->reply);

@@ -293,6 +293,13 @@ static void guard_headers(struct header_list *list, const struct sr_record *r, c
     list_set(list, SR_LIT("x-vsr-pii-types"), types ? sr_bytes_str(types) : (struct sr_bytes){NULL, 0});
 }
 
+/* Under which id the request is kept. */
+static void list_replay(struct header_list *list, const struct sr_record *r)
+{
+    if (r->replay_id)
+        list_text(list, SR_LIT("x-vsr-replay-id"), r->replay_id);
+}
+
 static void routed_headers(struct header_list *list, const struct sr_record *r,
                            const struct sr_router *router)
 {
@@ -342,7 +349,7 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
                        struct sr_header_edits *edits)
 {
     *edits = (struct sr_header_edits){.struct_size = sizeof *edits};
-    struct header_list set = list_new(arena, 40);
+    struct header_list set = list_new(arena, 41);
     struct sr_bytes *remove = sr_arena_calloc(arena, answer->n + 1, sizeof *remove);
     bool has_id = false;
     for (size_t i = 0; i < answer->n; i++)
@@ -354,6 +361,8 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
         list_set(&set, SR_LIT("x-request-id"), r->id);
     if (r->answer_status / 100 == 2)
         routed_headers(&set, r, router);
+    if (r->answer_status / 100 == 2)
+        list_replay(&set, r);
     if (set.failed || !remove)
         return;
     edits->set = set.items;
@@ -442,6 +451,8 @@ int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, 
     }
     if (r->outcome == SR_OUTCOME_CACHED)
         cached_headers(&list, r);
+    if (r->status / 100 == 2)
+        list_replay(&list, r);
     if (r->outcome == SR_OUTCOME_FAST || r->outcome == SR_OUTCOME_BLOCKED)
         guard_headers(&list, r, config);
     if (r->outcome == SR_OUTCOME_BLOCKED) {

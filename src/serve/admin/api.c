@@ -13,7 +13,9 @@
 #include "serve/admin/compress.h"
 #include "serve/admin/embed.h"
 #include "serve/admin/feedback.h"
+#include "serve/admin/follow.h"
 #include "serve/admin/models.h"
+#include "serve/admin/replay.h"
 #include "serve/admin/work.h"
 #include "serve/local.h"
 #include "serve/post.h"
@@ -29,9 +31,10 @@ struct api_call {
     struct sr_http_request *request;
     struct sr_buf body;
     sr_exchange *exchange;
-    struct sr_api_work *work;   /* in progress on a worker thread; NULL */
-    struct sr_api_embed *embed; /* in progress on worker threads and the engine; NULL */
-    struct sr_warm_job *warm;   /* in progress on the warming thread; NULL */
+    struct sr_api_work *work;     /* in progress on a worker thread; NULL */
+    struct sr_api_embed *embed;   /* in progress on worker threads and the engine; NULL */
+    struct sr_warm_job *warm;     /* in progress on the warming thread; NULL */
+    struct sr_api_follow *follow; /* a stream that is open; NULL */
     struct sr_timer timer;
     struct api_call *next, **pprev; /* calls whose exchange waits for another thread */
     bool answered;
@@ -42,6 +45,7 @@ struct sr_api {
     struct sr_api_options options;
     struct sr_http_server *server;
     struct api_call *waiting;
+    int followers;
 };
 
 static void reply(struct sr_http_request *request, int status, struct sr_bytes type, struct sr_bytes body)
@@ -528,12 +532,59 @@ static void feedback(struct api_call *call)
     sr_buf_dispose(&out);
 }
 
+/* ---- requests that have ended ---- */
+
+static int replay_any(const struct sr_api_work_options *how, struct sr_bytes target, struct sr_buf *out)
+{
+    return sr_api_replay(how->runtime, target, out);
+}
+
+static void replay(struct api_call *call)
+{
+    struct sr_api_work_options options = {.loop = call->api->options.loop,
+                                          .runtime = call->api->options.runtime,
+                                          .run_with = replay_any,
+                                          .answer_max = SR_API_REPLAY_MAX,
+                                          .done = classified,
+                                          .ctx = call};
+    const struct sr_http_head *head = sr_http_request_head(call->request);
+    sr_buf_clear(&call->body);
+    if (sr_buf_printf(&call->body, "%.*s?%.*s", (int)head->path.n, head->path.p, (int)head->query.n,
+                      head->query.n ? head->query.p : "")) {
+        call->answered = true;
+        reply_error(call->request, 503, "The server is out of memory.");
+        return;
+    }
+    work_on(call, &options);
+}
+
+static void follow(struct api_call *call)
+{
+    struct sr_api *api = call->api;
+    const char *why = "The server is out of memory.";
+    struct sr_api_follow_options options = {.loop = api->options.loop,
+                                            .runtime = api->options.runtime,
+                                            .request = call->request,
+                                            .draining = api->options.draining,
+                                            .loopback = api->options.loopback};
+    call->answered = true;
+    if (api->followers == SR_API_FOLLOWERS) {
+        reply_error(call->request, 503, "Too many follow requests already.");
+        return;
+    }
+    int status = sr_api_follow_start(&call->follow, &options, &why);
+    api->followers += status == 200;
+    if (status != 200)
+        reply_error(call->request, status, why);
+}
+
 /* ---- the server's events ---- */
 
 static const struct {
     const char *path;
     void (*answer)(struct api_call *call); /* when the body is complete */
     bool get;                              /* the method is GET, not POST */
+    bool below;                            /* what is below the path is meant, too */
 } calls[] = {
     {"/api/v1/explain", explain, false},
     {"/api/v1/compress", compress, false},
@@ -555,8 +606,17 @@ static const struct {
     {"/api/v1/feedback", feedback, false},
     {"/info/models", list_models, true},
     {"/api/v1/embeddings/models", list_encoders, true},
+    {SR_API_FOLLOW, follow, true},
+    {SR_API_REPLAY, replay, true},
+    {SR_API_REPLAY "/", replay, true, true},
 };
 #define N_CALLS (sizeof calls / sizeof calls[0])
+
+static bool is_path(size_t kind, struct sr_bytes path)
+{
+    struct sr_bytes own = sr_bytes_str(calls[kind].path);
+    return calls[kind].below ? sr_bytes_starts_with(path, own) : sr_bytes_eq(path, own);
+}
 
 static void on_request(void *ctx, struct sr_http_request *request)
 {
@@ -565,7 +625,7 @@ static void on_request(void *ctx, struct sr_http_request *request)
     if (reply_refusal(api, request) || reply_page(api, request))
         return;
     size_t kind = 0;
-    while (kind < N_CALLS && !sr_bytes_eq(head->path, sr_bytes_str(calls[kind].path)))
+    while (kind < N_CALLS && !is_path(kind, head->path))
         kind++;
     if (api->options.kind != SR_API_MAIN || kind == N_CALLS) {
         reply_error(request, 404, "There is no such path.");
@@ -620,6 +680,8 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
         sr_api_work_cancel(call->work);
         sr_api_embed_cancel(call->embed);
         sr_warm_cancel(call->warm);
+        call->api->followers -= call->follow != NULL;
+        sr_api_follow_stop(call->follow);
         if (call->exchange)
             sr_exchange_end(call->exchange, complete ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
         sr_buf_dispose(&call->body);

@@ -33,6 +33,8 @@ struct sr_server_loop {
     bool started;
 };
 
+struct sr_history_file;
+
 struct sr_server {
     const struct sr_server_options *options;
     uint64_t started_ns;
@@ -49,7 +51,8 @@ struct sr_server {
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
     struct sr_warm *warm;
-    struct sr_spent_file *spent; /* of budgets; NULL: none */
+    struct sr_spent_file *spent;     /* of budgets; NULL: none */
+    struct sr_history_file *records; /* of requests, for replay; NULL: none */
     struct sr_reload *reload;
     struct sr_discover *discover;
     struct sr_kv_events *kv_events;

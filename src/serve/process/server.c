@@ -17,6 +17,7 @@
 #include "serve/process/drain.h"
 #include "serve/process/limits.h"
 #include "serve/process/private.h"
+#include "serve/process/records.h"
 #include "serve/process/signals.h"
 #include "serve/process/stores.h"
 
@@ -152,6 +153,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     server->config = sr_runtime_config(server->runtime);
     sr_stores_open(server->runtime, server->config, NULL);
     sr_limits_open(server->runtime, &server->spent, server->config, NULL);
+    sr_records_open(server->runtime, &server->records, server->config, NULL);
     int rc = sr_census_new(&server->census);
     if (rc == SR_OK)
         rc = sr_warm_new(&server->warm, server->runtime);
@@ -227,6 +229,7 @@ static void end(struct sr_server *server, int rc)
     sr_config_unref(server->config);
     sr_process_log_count_in(NULL);
     sr_limits_close(&server->spent);
+    sr_records_close(&server->records);
     sr_runtime_close(server->runtime);
     sr_warm_free(server->warm);
     for (int i = 0; i < server->n_loops; i++)

@@ -8,6 +8,7 @@
 #include "serve/kv/events.h"
 #include "serve/process/limits.h"
 #include "serve/process/private.h"
+#include "serve/process/records.h"
 #include "serve/process/stores.h"
 
 #include <string.h>
@@ -124,6 +125,7 @@ void sr_server_reload(void *ctx)
         const struct sr_config *fresh = sr_runtime_config(server->runtime);
         sr_stores_open(server->runtime, fresh, server->config);
         sr_limits_open(server->runtime, &server->spent, fresh, server->config);
+        sr_records_open(server->runtime, &server->records, fresh, server->config);
         sr_log(SR_LOG_INFO, "config_reload", "revision %s%s", fresh->revision,
                strcmp(fresh->revision, server->config->revision) == 0 ? " (unchanged)" : "");
         tell_what_waits(server->config, fresh);

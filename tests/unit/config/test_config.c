@@ -314,6 +314,14 @@ static void test_full_global(void **state)
     assert_int_equal(g->pools[0].slow.times * 10, 35);
     assert_int_equal(g->pools[0].slow.recovery_ms, 17000);
     assert_non_null(strstr(g->cache.warm_file, "full.yaml"));
+    assert_true(g->replay.all.enabled && g->replay.all.request_body && g->replay.all.response_body);
+    assert_int_equal(g->replay.store, SR_REPLAY_SQLITE);
+    assert_int_equal(g->replay.ttl_s, 31);
+    assert_int_equal(g->replay.all.max_records, 32);
+    assert_int_equal(g->replay.all.max_body_bytes, 33);
+    assert_int_equal(g->replay.entries, 34); /* a plugin asks for more */
+    assert_string_equal(g->replay.path, "replay.db");
+    assert_int_equal(g->replay.max_bytes, 2 << 20);
     const struct sr_config_picking *picking = &g->pools[0].picking;
     assert_string_equal(picking->session_header, "x-session");
     assert_int_equal(picking->session_bound * 10, 25);

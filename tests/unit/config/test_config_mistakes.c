@@ -354,7 +354,17 @@ static void test_plugins(void **state)
     (void)state;
     config_error(PLUGIN("{type: system_promt}"), 8, 32,
                  "unknown plugin `system_promt`, did you mean `system_prompt`?");
-    config_error(PLUGIN("{type: router_replay}"), 8, 32, "plugin `router_replay` is not supported");
+    config_error(PLUGIN("{type: image_gen}"), 8, 32, "plugin `image_gen` is not supported");
+    config_error(
+        DECISION(
+            "plugins: [{type: router_replay, configuration: {enabled: true}}]") "global: "
+                                                                                "{services: {router_replay: "
+                                                                                "{store_backend: "
+                                                                                "postgres}}}\n",
+        9, 52, "`store_backend: postgres` is not supported");
+    config_error(CONFIG_MODELS
+                 "global: {services: {router_replay: {enabled: true, store_backend: sqlite}}}\n",
+                 5, 67, "`store_backend: sqlite` needs `global.semroute.replay.path`");
     config_error(PLUGIN("{system_prompt: x}"), 8, 25, "a plugin is a mapping of `type` and `configuration`");
     config_error(PLUGIN("word"), 8, 25, "a plugin is a mapping");
     config_error(PLUGIN("{type: system_prompt, system_prompt: x}"), 8, 47, "belong under `configuration`");
