@@ -8,12 +8,21 @@ static bool is_control(const struct sr_config_cache_use *use, struct sr_bytes na
     return use->set && use->controls && sr_bytes_eq_nocase(name, sr_bytes_str(use->header));
 }
 
+/* Of a decision of this routing block? */
+static bool is_control_of(const struct sr_config *config, struct sr_bytes name)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < config->n_decisions; i++)
+        found = is_control(&config->decisions[i].plugins.response_cache, name);
+    return found;
+}
+
 /* Is a header of this name the request controls of some policy? */
 static bool is_any_control(const struct sr_config *config, struct sr_bytes name)
 {
-    bool found = is_control(&config->global.cache.use, name);
-    for (size_t i = 0; !found && i < config->n_decisions; i++)
-        found = is_control(&config->decisions[i].plugins.response_cache, name);
+    bool found = is_control(&config->global.cache.use, name) || is_control_of(config, name);
+    for (size_t i = 0; !found && i < config->n_recipes; i++)
+        found = is_control_of(&config->recipes[i].config, name);
     return found;
 }
 
