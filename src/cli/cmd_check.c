@@ -65,8 +65,8 @@ static void print_leaves(const char *path, const char *decision, const struct sr
         print_leaves(path, decision, &rule->children[i], all);
 }
 
-/* What the rules of guards, and others about attacks and private data, do with what cannot be read. A recipe's
- * own: those that hold everywhere are told once. */
+/* What the rules of guards, and others about attacks and private data, do with what cannot be read. A
+ * recipe's own: those that hold everywhere are told once. */
 static void print_on_error(const char *path, const struct sr_config *config)
 {
     for (size_t i = 0; i < config->n_decisions; i++) {

@@ -945,8 +945,8 @@ struct sr_config {
 struct sr_config_recipe {
     const char *name;
     const char *description;
-    struct sr_config config; /* the file as if its routing block were the recipe's, with what holds everywhere;
-                                it shares the snapshot's reference count */
+    struct sr_config config; /* the file as if its routing block were the recipe's, with what holds
+                                everywhere; it shares the snapshot's reference count */
 };
 
 /* Who is always on the same side of a canary. */
@@ -962,7 +962,7 @@ struct sr_config_canary {
     const char *session_header;
     const char *recipe_name; /* of the new side; "" = the same */
     int recipe;
-    struct sr_name_values models; /* old names and what takes their place */
+    struct sr_name_values models;                           /* old names and what takes their place */
     const char *domain_model, *jailbreak_model, *pii_model; /* in place of the modules'; "" = the same */
     struct sr_config *config; /* of the new side, like a recipe's; NULL where the share is 0 */
 };
@@ -1007,8 +1007,8 @@ bool sr_config_is_served(const struct sr_config *config, int model);
  * enforced, a policy, a plugin that reads answers, or a decision about attacks or private data. */
 bool sr_config_protects(const struct sr_config *config);
 
-/* True when a decision is for all requests: those of every recipe, and those that name their model. Guards are,
- * and decisions that answer an attack or private data at once. */
+/* True when a decision is for all requests: those of every recipe, and those that name their model. Guards
+ * are, and decisions that answer an attack or private data at once. */
 bool sr_config_holds_everywhere(const struct sr_config_decision *decision);
 
 /* True when a decision chooses among its candidates by the meaning of the request. */

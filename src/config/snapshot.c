@@ -6,7 +6,8 @@
 
 #define SNAPSHOT_MAX ((size_t)512 << 20)
 
-/* Only for a configuration with a reference count, its own or that of a recipe: the others were not made here.
+/* Only for a configuration with a reference count, its own or that of a recipe: the others were not made
+ * here.
  */
 static struct sr_snapshot *snapshot_of(const struct sr_config *config)
 {

@@ -67,8 +67,8 @@ static size_t sort_decisions(const struct sr_config *config, decision_filter *ta
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
         if (takes(decision))
-            keys[n++] = (struct order_key){!decision->everywhere, group_of(config, decision, tiers), decision->priority,
-                                           decision->name, (int)i};
+            keys[n++] = (struct order_key){!decision->everywhere, group_of(config, decision, tiers),
+                                           decision->priority, decision->name, (int)i};
     }
     if (n)
         qsort(keys, n, sizeof *keys, by_order);

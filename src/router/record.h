@@ -129,9 +129,9 @@ struct sr_record {
     struct sr_times times;
 
     /* what the request asks for */
-    bool automatic;       /* the client asked for an automatic model */
-    const char *recipe;   /* that routes it; NULL: it names its model, or no model is known yet */
-    const char *canary;   /* of which it is a request; NULL: none */
+    bool automatic;     /* the client asked for an automatic model */
+    const char *recipe; /* that routes it; NULL: it names its model, or no model is known yet */
+    const char *canary; /* of which it is a request; NULL: none */
     enum sr_canary_side canary_side;
     bool explains;        /* it is only explained: no client waits for an answer */
     int requested_model;  /* configured model that the client named, as an index; -1 */

@@ -196,7 +196,8 @@ static int recipes_prepare(struct sr_router *router, struct sr_model_store *mode
         return SR_ENOMEM;
     for (size_t i = 0; i < config->n_recipes && !rc; i++) {
         const struct sr_config_recipe *recipe = &config->recipes[i];
-        rc = sr_profile_new(&router->recipes[i], router, &recipe->config, recipe->name, recipe->name, models, err);
+        rc = sr_profile_new(&router->recipes[i], router, &recipe->config, recipe->name, recipe->name, models,
+                            err);
     }
     return rc;
 }
@@ -216,7 +217,7 @@ static int canaries_prepare(struct sr_router *router, struct sr_model_store *mod
             continue;
         const char *profile = sr_arena_printf(&router->arena, "canary %s", canary->name);
         rc = profile ? sr_profile_new(&router->canaries[i].side, router, canary->config, profile,
-                                   sr_config_recipe_name(config, canary->recipe), models, err)
+                                      sr_config_recipe_name(config, canary->recipe), models, err)
                      : SR_ENOMEM;
         if (rc && err && err->message[0]) {
             struct sr_err why = *err;

@@ -51,10 +51,10 @@ struct sr_router {
     const struct sr_config *config; /* of a profile: its own */
     /* A recipe, or the new side of a canary, is a profile: a router with signals, plans, algorithms and tools
      * of its own, and all else of the whole one. A request moves to it when its model is known. */
-    struct sr_router *whole;        /* of a profile; NULL: it is the whole one */
-    const char *profile;            /* names it in keys of the cache: "" of the top-level block */
-    const char *recipe;             /* the name of its recipe */
-    struct sr_router **recipes;     /* [n_recipes of the configuration] */
+    struct sr_router *whole;           /* of a profile; NULL: it is the whole one */
+    const char *profile;               /* names it in keys of the cache: "" of the top-level block */
+    const char *recipe;                /* the name of its recipe */
+    struct sr_router **recipes;        /* [n_recipes of the configuration] */
     struct sr_router_canary *canaries; /* [n_canaries] */
     struct sr_signals *signals;
     struct sr_plan *plan;   /* all decisions but guards */

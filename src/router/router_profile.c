@@ -119,8 +119,7 @@ int sr_profile_prepare(struct sr_router *router, struct sr_model_store *models, 
 }
 
 int sr_profile_new(struct sr_router **out, struct sr_router *whole, const struct sr_config *config,
-                       const char *profile, const char *recipe, struct sr_model_store *models,
-                       struct sr_err *err)
+                   const char *profile, const char *recipe, struct sr_model_store *models, struct sr_err *err)
 {
     struct sr_router *router = sr_mem_calloc(1, sizeof *router);
     if (!router)

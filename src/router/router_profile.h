@@ -16,8 +16,9 @@ int sr_profile_prepare(struct sr_router *router, struct sr_model_store *models,
                        struct sr_err *err) SR_WARN_UNUSED;
 void sr_profile_dispose(struct sr_router *router);
 
-/* Makes a profile of `config`, of which it takes a reference, beside that of `whole`, which owns what is shared
- * and outlives it. `profile` and `recipe` are kept as pointers. `*out` is to be freed, after an error too. */
+/* Makes a profile of `config`, of which it takes a reference, beside that of `whole`, which owns what is
+ * shared and outlives it. `profile` and `recipe` are kept as pointers. `*out` is to be freed, after an error
+ * too. */
 int sr_profile_new(struct sr_router **out, struct sr_router *whole, const struct sr_config *config,
                    const char *profile, const char *recipe, struct sr_model_store *models,
                    struct sr_err *err) SR_WARN_UNUSED;

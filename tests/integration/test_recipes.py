@@ -2,6 +2,7 @@
 
 What protects in the top-level block holds in every recipe, by whatever name a client comes."""
 import json
+import time
 
 import pytest
 
@@ -190,6 +191,27 @@ def test_explain_log_and_metrics_know_recipes(here):
     assert 'semroute_recipe_requests_total{recipe="default",outcome="default"}' in metrics
     lines = [json.loads(line) for line in here.server.output().splitlines() if line.startswith("{")]
     assert {line.get("recipe") for line in lines if line.get("decision") == "urgent"} == {"care"}
+
+
+def test_recipes_do_not_share_cached_answers(tmp_path):
+    """The same question of the same client, with decisions of one name: each recipe has its own answer."""
+    def change(config):
+        cache = [{"type": "response_cache", "configuration": {"scope": "global", "mode": "exact"}}]
+        for recipe in ("speed", "care"):
+            block = next(r for r in config["recipes"] if r["name"] == recipe)
+            block["routing"] = {"decisions": [decision("same", "general", plugins=cache)]}
+        return config
+    site = Site(tmp_path, change)
+    try:
+        for model in ("site/speed", "site/care"):
+            first = site.ask("gateway", "Which question?", model)
+            assert first.status == 200 and "x-vsr-cache-hit" not in first.headers
+            end = time.monotonic() + 60
+            while "x-vsr-cache-hit" not in (again := site.ask("gateway", "Which question?", model)).headers:
+                assert time.monotonic() < end
+            assert again.headers["x-vsr-selected-recipe"] == model.removeprefix("site/")
+    finally:
+        site.stop()
 
 
 # ---- what a file says ----

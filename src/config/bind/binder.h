@@ -18,7 +18,7 @@ struct sr_binder {
     size_t n_dropped, dropped_capacity;
     const struct sr_config *shared; /* while a recipe is linked: whose signals it may name beside its own */
     const struct sr_yaml_node *shared_routing; /* their block */
-    int rc; /* SR_OK, or SR_ENOMEM from then on */
+    int rc;                                    /* SR_OK, or SR_ENOMEM from then on */
 };
 
 /* An error at a node (NULL: without a position). */

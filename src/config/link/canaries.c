@@ -19,7 +19,8 @@ static void link_models(struct sr_binder *b, const struct sr_yaml_node *node, co
             char hint[SR_LINK_HINT_SIZE];
             int model = sr_config_find_model(config, sr_bytes_str(names[k]));
             if (model < 0)
-                sr_bind_error(b, sr_bind_at(map, pair->name), "no model `%.60s` in providers.models%s", names[k],
+                sr_bind_error(b, sr_bind_at(map, pair->name), "no model `%.60s` in providers.models%s",
+                              names[k],
                               sr_link_model_hint(config, sr_bytes_str(names[k]), hint, sizeof hint));
             else if (!sr_config_is_served(config, model))
                 sr_bind_error(b, sr_bind_at(map, pair->name),
@@ -110,7 +111,8 @@ static void change_models(struct sr_binder *b, const struct sr_config_canary *ca
         change_scores(b, canary, &domains[i]);
     }
     int model = new_model(side, canary, side->default_model);
-    if (model != side->default_model && side->default_lora && !has_lora(&side->models[model], side->default_lora))
+    if (model != side->default_model && side->default_lora &&
+        !has_lora(&side->models[model], side->default_lora))
         side->default_lora = "";
     side->default_model = model;
     side->decisions = decisions;

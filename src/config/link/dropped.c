@@ -150,8 +150,8 @@ static void doubt(struct sr_binder *b, const struct sr_yaml_node *node, struct s
     decision->has_rules = true;
 }
 
-void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *owner, const struct sr_yaml_node *routing,
-                     struct sr_config *config)
+void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *owner,
+                     const struct sr_yaml_node *routing, struct sr_config *config)
 {
     const struct sr_yaml_node *decisions = sr_yaml_get(routing, "decisions");
     bool empty = config->n_decisions == 0 && config->n_recipes == 0;

@@ -129,7 +129,8 @@ static void need_block(struct needs *needs, const struct sr_config *block, bool 
         for (size_t k = 0; k < block->partitions[i].members.count; k++) {
             struct sr_bytes member = sr_bytes_str(block->partitions[i].members.items[k]);
             const struct sr_field *domains = sr_link_rule_list("domain");
-            bool domain = has_rule(needs->recipe, domains, member) || has_rule(needs->shared, domains, member);
+            bool domain =
+                has_rule(needs->recipe, domains, member) || has_rule(needs->shared, domains, member);
             need_rule(needs, domain ? "domain" : "embedding", member.p);
         }
     for (size_t i = 0; composers && i < block->n_complexities; i++)
@@ -177,12 +178,14 @@ static void check_leaves(struct sr_binder *b, const struct sr_yaml_node *node, c
     const char *wrong = NULL;
     const struct sr_field *list = rule->op == SR_RULE_LEAF ? sr_link_rule_list(rule->type) : NULL;
     bool taken = list && has_rule(recipe, list, sr_link_base_name(rule->type, rule->name, &wrong));
-    taken |= rule->op == SR_RULE_LEAF && strcmp(rule->type, "projection") == 0 && has_band(recipe, rule->name);
+    taken |=
+        rule->op == SR_RULE_LEAF && strcmp(rule->type, "projection") == 0 && has_band(recipe, rule->name);
     if (taken)
-        sr_bind_error(b, node,
-                      "recipe `%.60s`: `%.60s` of type `%s` is a rule of the top-level decision `%.60s`, which "
-                      "holds in every recipe: give the recipe's another name",
-                      name, rule->name, rule->type, guard->name);
+        sr_bind_error(
+            b, node,
+            "recipe `%.60s`: `%.60s` of type `%s` is a rule of the top-level decision `%.60s`, which "
+            "holds in every recipe: give the recipe's another name",
+            name, rule->name, rule->type, guard->name);
     for (size_t i = 0; i < rule->n_children; i++)
         check_leaves(b, node, name, recipe, guard, &rule->children[i]);
 }

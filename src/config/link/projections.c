@@ -51,7 +51,8 @@ static void link_partition(struct sr_binder *b, const struct sr_yaml_node *node,
     size_t domains = 0, embeddings = 0, n = partition->members.count;
     for (size_t i = 0; i < n; i++) {
         const char *member = partition->members.items[i];
-        bool domain = is_any(b, config, member, is_domain), embedding = is_any(b, config, member, is_embedding);
+        bool domain = is_any(b, config, member, is_domain),
+             embedding = is_any(b, config, member, is_embedding);
         domains += domain;
         embeddings += embedding;
         if (!domain && !embedding)

@@ -29,7 +29,8 @@ static void link_default(struct sr_binder *b, const struct sr_yaml_node *root, s
         config->default_recipe = (int)i;
         if (has_profile(config, sr_yaml_get(root, "routing")))
             sr_bind_error(b, sr_bind_at(sr_link_item(list, i), "name"),
-                          "the recipe `" SR_RECIPE_DEFAULT "` is the top-level `routing`, which is not empty: "
+                          "the recipe `" SR_RECIPE_DEFAULT
+                          "` is the top-level `routing`, which is not empty: "
                           "keep one of them");
     }
 }
@@ -54,8 +55,8 @@ static const char *meaning_of(const struct sr_config *config, size_t at, struct 
     return NULL;
 }
 
-static void link_entrypoint(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
-                            size_t at)
+static void link_entrypoint(struct sr_binder *b, const struct sr_yaml_node *node,
+                            const struct sr_config *config, size_t at)
 {
     const struct sr_config_entrypoint *entrypoint = &config->entrypoints[at];
     const struct sr_yaml_node *names = sr_yaml_get(node, "model_names");
@@ -66,8 +67,8 @@ static void link_entrypoint(struct sr_binder *b, const struct sr_yaml_node *node
         if (!name.n)
             sr_bind_error(b, place ? place : names, "a model's name is not empty");
         else if (meaning)
-            sr_bind_error(b, place ? place : names, "`%.80s` is %s: an entrypoint has names of its own", name.p,
-                          meaning);
+            sr_bind_error(b, place ? place : names, "`%.80s` is %s: an entrypoint has names of its own",
+                          name.p, meaning);
     }
 }
 
@@ -115,10 +116,11 @@ static void warn_guards(struct sr_binder *b, const struct sr_yaml_node *node, co
     const struct sr_yaml_node *decisions = sr_yaml_get(sr_yaml_get(node, "routing"), "decisions");
     for (size_t i = 0; i < recipe->n_decisions; i++)
         if (recipe->decisions[i].plugins.guard.set && recipe->decisions[i].mode == SR_MODE_ENFORCE)
-            sr_bind_warning(b, sr_link_item(decisions, i),
-                            "the guard `%.60s` holds in the recipe `%.60s` alone: clients that ask for another "
-                            "name pass it; a guard in the top-level `routing` holds in every recipe",
-                            recipe->decisions[i].name, name);
+            sr_bind_warning(
+                b, sr_link_item(decisions, i),
+                "the guard `%.60s` holds in the recipe `%.60s` alone: clients that ask for another "
+                "name pass it; a guard in the top-level `routing` holds in every recipe",
+                recipe->decisions[i].name, name);
 }
 
 void sr_link_recipes(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)

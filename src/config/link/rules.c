@@ -82,7 +82,8 @@ static enum found find(const struct sr_binder *b, const struct sr_config *config
                        const struct sr_yaml_node *routing, const struct sr_field *list,
                        struct sr_nearest *nearest)
 {
-    enum found own = list ? find_rule(b, config, routing, list, nearest) : find_band(b, config, routing, nearest);
+    enum found own =
+        list ? find_rule(b, config, routing, list, nearest) : find_band(b, config, routing, nearest);
     if (own || !b->shared)
         return own;
     return list ? find_rule(b, b->shared, b->shared_routing, list, nearest)

@@ -22,7 +22,8 @@ const struct sr_field *sr_link_rule_list(const char *type);
 /* The name of rule `i` of such a list; NULL past the last. */
 const char *sr_link_rule_at(const struct sr_config *config, const struct sr_field *list, size_t i);
 
-/* The name of a rule in the name that a leaf gives: NAME of complexity's NAME:hard. Other types have none to cut.
+/* The name of a rule in the name that a leaf gives: NAME of complexity's NAME:hard. Other types have none to
+ * cut.
  * `*wrong` is set where the name has not the form of its type. */
 struct sr_bytes sr_link_base_name(const char *type, const char *name, const char **wrong);
 

@@ -159,8 +159,8 @@ static const char *const with_files[] = {"knn", "learned"};
         {"learned", SR_FIELD_OBJECT, (base), .of = &learned_section,                                         \
          .help = "with the type `learned`: by a predictor that was fitted to outcomes"},                     \
     {                                                                                                        \
-        "bandit", SR_FIELD_OBJECT, (base), .of = &bandit_section,                                            \
-            .help = "with the type `bandit`: by what the candidates' outcomes are"                           \
+        "bandit", SR_FIELD_OBJECT, (base),                                                                   \
+            .of = &bandit_section, .help = "with the type `bandit`: by what the candidates' outcomes are"    \
     }
 
 static const struct sr_field fields[] = {

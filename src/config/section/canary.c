@@ -1,11 +1,12 @@
-/* `global.semroute.canaries`: a share of a recipe's requests that is routed in a new way. Names are checked in
- * config/link/canaries.c. */
+/* `global.semroute.canaries`: a share of a recipe's requests that is routed in a new way. Names are checked
+ * in config/link/canaries.c. */
 #include "config/section/section.h"
 
 #define CANARY(member) offsetof(struct sr_config_canary, member)
 #define NAMED          SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY
 
-static const struct sr_enum_word keys[] = {{"user", SR_CANARY_USER}, {"session", SR_CANARY_SESSION}, {NULL, 0}};
+static const struct sr_enum_word keys[] = {
+    {"user", SR_CANARY_USER}, {"session", SR_CANARY_SESSION}, {NULL, 0}};
 
 static const struct sr_field classifier_fields[] = {
     {"domain", SR_FIELD_TEXT, CANARY(domain_model), .def_note = "the configured one",

@@ -103,11 +103,12 @@ static const struct sr_section ref_section = {
     .help = "A candidate for the requests that the decision matches.",
     .size = sizeof(struct sr_config_model_ref),
     SR_FIELDS(ref_fields),
-    .inert = (const struct sr_inert_key[]){{"weight",
-                                            "an algorithm or the scores choose, and else the first; a share of "
-                                            "requests is `global.semroute.canaries`",
-                                            false},
-                                           {NULL, NULL, false}},
+    .inert =
+        (const struct sr_inert_key[]){{"weight",
+                                       "an algorithm or the scores choose, and else the first; a share of "
+                                       "requests is `global.semroute.canaries`",
+                                       false},
+                                      {NULL, NULL, false}},
     .prepare = prepare_ref,
     .finish = finish_ref,
 };

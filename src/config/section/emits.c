@@ -8,7 +8,8 @@ static const struct sr_field retention_fields[] = {
     {"ttl_turns", SR_FIELD_INT64, RETENTION(ttl_turns), .min = 0, .max = 1e6,
      .help = "above 0: how long the response cache keeps the answer, a minute for each turn"},
     {"keep_current_model", SR_FIELD_BOOL, RETENTION(keep_model),
-     .help = "a hint to keep the model for the next turns: only told, in `x-vsr-retention-keep-current-model`"},
+     .help =
+         "a hint to keep the model for the next turns: only told, in `x-vsr-retention-keep-current-model`"},
     {"prefer_prefix_retention", SR_FIELD_BOOL, RETENTION(prefer_prefix),
      .help = "a hint to keep the prompt's prefix: only told, in `x-vsr-retention-prefer-prefix`"},
 };

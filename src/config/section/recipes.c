@@ -1,5 +1,5 @@
-/* `recipes` and `entrypoints`: routing blocks beside the top-level one, and the names that ask for them. Names are
- * checked in config/link/recipes.c. */
+/* `recipes` and `entrypoints`: routing blocks beside the top-level one, and the names that ask for them.
+ * Names are checked in config/link/recipes.c. */
 #include "config/section/section.h"
 
 #define RECIPE(member)     offsetof(struct sr_config_recipe, member)

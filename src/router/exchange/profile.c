@@ -1,8 +1,8 @@
 /*
  * A profile has all that the whole router has, so that later stages do not know which one they have.
  *
- * A canary's side is the same for the same user or session as long as the canary has its name: it is a hash of
- * both, compared with the share. A larger share keeps those who had the new side.
+ * A canary's side is the same for the same user or session as long as the canary has its name: it is a hash
+ * of both, compared with the share. A larger share keeps those who had the new side.
  */
 #include "router/exchange/profile.h"
 
@@ -47,7 +47,8 @@ static struct sr_router *take_side(sr_exchange *x, const struct sr_router_canary
     uint64_t own;
     if (!may_use(x, canary->entry))
         return NULL; /* it is on no side: the sides have clients alike */
-    bool takes = canary->side && place_of(canary->entry, key_of(x, canary->entry, &own)) < canary->entry->share;
+    bool takes =
+        canary->side && place_of(canary->entry, key_of(x, canary->entry, &own)) < canary->entry->share;
     x->record.canary = canary->entry->name;
     x->record.canary_side = takes ? SR_SIDE_CANARY : SR_SIDE_CONTROL;
     return takes ? canary->side : NULL;
@@ -58,7 +59,8 @@ static struct sr_router *profile_of(sr_exchange *x)
     struct sr_router *whole = x->router;
     int recipe = x->body.recipe;
     for (size_t i = 0; i < whole->config->global.n_canaries; i++) {
-        struct sr_router *side = whole->canaries[i].entry->of == recipe ? take_side(x, &whole->canaries[i]) : NULL;
+        struct sr_router *side =
+            whole->canaries[i].entry->of == recipe ? take_side(x, &whole->canaries[i]) : NULL;
         if (side)
             return side;
     }

@@ -4,8 +4,8 @@
 
 #include "router/exchange/exchange.h"
 
-/* Moves the exchange to the profile that the name asks for which the client gave as its model; once, as soon as
- * that is known. What was read ahead of the body is read again. */
+/* Moves the exchange to the profile that the name asks for which the client gave as its model; once, as soon
+ * as that is known. What was prefetched of the body is read again. */
 void sr_exchange_enter(sr_exchange *x);
 
 #endif

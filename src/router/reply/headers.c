@@ -319,8 +319,10 @@ static void retention_headers(struct header_list *list, const struct sr_config_d
     list_flag(list, SR_LIT("x-vsr-retention-drop"), retention->says_drop, retention->drop);
     if (retention->says_ttl)
         list_number(list, SR_LIT("x-vsr-retention-ttl-turns"), (unsigned long long)retention->ttl_turns);
-    list_flag(list, SR_LIT("x-vsr-retention-keep-current-model"), retention->says_model, retention->keep_model);
-    list_flag(list, SR_LIT("x-vsr-retention-prefer-prefix"), retention->says_prefix, retention->prefer_prefix);
+    list_flag(list, SR_LIT("x-vsr-retention-keep-current-model"), retention->says_model,
+              retention->keep_model);
+    list_flag(list, SR_LIT("x-vsr-retention-prefer-prefix"), retention->says_prefix,
+              retention->prefer_prefix);
 }
 
 static void routed_headers(struct header_list *list, const struct sr_record *r,

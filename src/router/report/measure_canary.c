@@ -33,8 +33,8 @@ static void add_answer(const struct side *side, const struct sr_record *r, const
 {
     const struct sr_times *t = &r->times;
     if (t->first_token || t->answer_head)
-        add(side, SR_METRIC_CANARY_TTFT, seconds(t->started, t->first_token ? t->first_token : t->answer_head),
-            "", "");
+        add(side, SR_METRIC_CANARY_TTFT,
+            seconds(t->started, t->first_token ? t->first_token : t->answer_head), "", "");
     if (!r->usage.seen)
         return;
     add(side, SR_METRIC_CANARY_TOKENS, (double)r->usage.prompt, "prompt", "");
