@@ -65,12 +65,13 @@ static void print_leaves(const char *path, const char *decision, const struct sr
         print_leaves(path, decision, &rule->children[i], all);
 }
 
-/* What the rules of guards, and others about attacks and private data, do with what cannot be read. */
+/* What the rules of guards, and others about attacks and private data, do with what cannot be read. A
+ * recipe's own: those that hold everywhere are told once. */
 static void print_on_error(const char *path, const struct sr_config *config)
 {
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
-        if (decision->has_rules)
+        if (decision->has_rules && !decision->everywhere)
             print_leaves(path, decision->name, &decision->rules, decision->plugins.guard.set);
     }
 }
@@ -81,7 +82,12 @@ static void print_text(const char *path, const struct sr_config *config, const s
     if (!config)
         return;
     print_on_error(path, config);
-    printf("%s: good: %zu models, %zu decisions\n", path, config->n_models, config->n_decisions);
+    for (size_t i = 0; i < config->n_recipes; i++)
+        print_on_error(path, &config->recipes[i].config);
+    printf("%s: good: %zu models, %zu decisions", path, config->n_models, config->n_decisions);
+    if (config->n_recipes)
+        printf(", %zu recipes", config->n_recipes);
+    printf("\n");
 }
 
 static void put_json(struct sr_json_writer *w, const char *path, const struct sr_config *config,
@@ -93,6 +99,7 @@ static void put_json(struct sr_json_writer *w, const char *path, const struct sr
     if (config) {
         sr_json_uint(w, "models", config->n_models);
         sr_json_uint(w, "decisions", config->n_decisions);
+        sr_json_uint(w, "recipes", config->n_recipes);
     }
     sr_json_array(w, "problems");
     for (size_t i = 0; i < problems->count; i++) {

@@ -16,13 +16,15 @@
 #define REQUEST_MAX ((size_t)256 << 20)
 
 static const char *config, *request_file, *path = "/v1/chat/completions";
-static const char *tenant = "", *user = "", *team = "";
+static const char *model = "auto", *tenant = "", *user = "", *team = "";
 static bool json, lenient;
 static const struct sr_option options[] = {
     {"config,c", SR_OPTION_TEXT, &config, "FILE",
      "configuration; default ./semroute.yaml, else the built-in one"},
     {"request", SR_OPTION_TEXT, &request_file, "FILE",
      "a whole request body instead of TEXT; - is standard input"},
+    {"model", SR_OPTION_TEXT, &model, "NAME",
+     "what TEXT's request asks for: `auto`, or a name of an entrypoint"},
     {"path", SR_OPTION_TEXT, &path, "PATH", "of the request, default /v1/chat/completions"},
     {"tenant", SR_OPTION_TEXT, &tenant, "T", "who asks, as the trusted header would say"},
     {"user", SR_OPTION_TEXT, &user, "U", "the same"},
@@ -45,12 +47,12 @@ static void drop_line(void *ctx, const char *line, size_t n)
     (void)n;
 }
 
-/* {"model":"auto","messages":[{"role":"user","content":TEXT}]} */
+/* {"model":MODEL,"messages":[{"role":"user","content":TEXT}]} */
 static int body_of_text(struct sr_bytes text, struct sr_buf *body)
 {
     struct sr_json_writer w = sr_json_writer_of(body);
     sr_json_object(&w, NULL);
-    sr_json_text(&w, "model", "auto");
+    sr_json_text(&w, "model", model);
     sr_json_array(&w, "messages");
     sr_json_object(&w, NULL);
     sr_json_text(&w, "role", "user");

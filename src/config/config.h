@@ -551,9 +551,25 @@ enum sr_decision_mode {
     SR_MODE_SHADOW, /* nothing: that it matched is recorded */
 };
 
+/* decisions[].emits: what the decision wants kept of the conversation. */
+struct sr_config_retention {
+    bool says_drop, says_ttl, says_model, says_prefix; /* the file gives the value */
+    bool drop;                                         /* the answer is not cached */
+    int64_t ttl_turns;                                 /* above 0: how long it is, in turns */
+    bool keep_model, prefer_prefix;                    /* hints: only told */
+};
+
+struct sr_config_emit {
+    struct sr_config_retention retention;
+};
+
+/* What a turn of a conversation counts for in seconds, where something is kept for a number of turns. */
+#define SR_TURN_SECONDS 60
+
 struct sr_config_decision {
     const char *name;
     const char *description;
+    bool everywhere; /* in a recipe: it is the top-level block's, and goes before the recipe's own */
     enum sr_decision_mode mode;
     double share; /* of requests for which it counts, above 0; 1 = all */
     int64_t priority;
@@ -565,6 +581,8 @@ struct sr_config_decision {
     size_t n_refs;
     struct sr_config_algorithm algorithm;
     struct sr_config_plugins plugins;
+    struct sr_config_emit *emits; /* at most one */
+    size_t n_emits;
 };
 
 enum sr_strategy { SR_STRATEGY_PRIORITY, SR_STRATEGY_CONFIDENCE };
@@ -847,6 +865,21 @@ struct sr_config_global {
     struct sr_strings image_words, both_words; /* of the modality signal; none: its own */
     struct sr_config_workloads workloads;
     const char *selection_state; /* the file of what algorithms have learned; "" = none */
+    struct {
+        bool enabled;
+        struct sr_config_algorithm algorithm; /* of decisions that name none */
+    } model_selection;
+    struct sr_config_canary *canaries;
+    size_t n_canaries;
+};
+
+#define SR_RECIPE_DEFAULT "default" /* names the top-level routing block */
+
+/* entrypoints[]: names of models that ask for a recipe. */
+struct sr_config_entrypoint {
+    struct sr_strings model_names;
+    const char *recipe_name;
+    int recipe; /* index in recipes; -1: the top-level routing block */
 };
 
 struct sr_config {
@@ -905,11 +938,42 @@ struct sr_config {
     size_t n_mappings;
     struct sr_config_decision *decisions;
     size_t n_decisions;
+    struct sr_config_recipe *recipes;
+    size_t n_recipes;
+    int default_recipe; /* the recipe of the automatic names; -1: the top-level routing block */
+    struct sr_config_entrypoint *entrypoints;
+    size_t n_entrypoints;
     struct sr_config_global global;
     struct sr_strings watched; /* files with secrets or keys that it was read from, besides `path` */
     char revision[17]; /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
     struct sr_ref
         *ref; /* the loader's count; NULL in one built by hand, which sr_config_ref/unref leave alone */
+};
+
+/* recipes[]: a routing block beside the top-level one, over the same models. */
+struct sr_config_recipe {
+    const char *name;
+    const char *description;
+    struct sr_config config; /* the file as if its routing block were the recipe's, with what holds
+                                everywhere; it shares the snapshot's reference count */
+};
+
+/* Who is always on the same side of a canary. */
+enum sr_canary_by { SR_CANARY_USER, SR_CANARY_SESSION };
+
+/* global.semroute.canaries[] */
+struct sr_config_canary {
+    const char *name;
+    const char *of_name; /* the recipe whose requests are split */
+    int of;              /* index in recipes; -1: the top-level routing block */
+    double share;        /* 0..1 that takes the new side */
+    enum sr_canary_by by;
+    const char *session_header;
+    const char *recipe_name; /* of the new side; "" = the same */
+    int recipe;
+    struct sr_name_values models;                           /* old names and what takes their place */
+    const char *domain_model, *jailbreak_model, *pii_model; /* in place of the modules'; "" = the same */
+    struct sr_config *config; /* of the new side, like a recipe's; NULL where the share is 0 */
 };
 
 struct sr_config *sr_config_ref(const struct sr_config *config);
@@ -948,20 +1012,31 @@ bool sr_config_pool_discovers(const struct sr_config_pool *pool);
 /* True when something may answer for the model: it has backends, or a pool discovers its workers. */
 bool sr_config_is_served(const struct sr_config *config, int model);
 
-/* True when a request that no signal reads goes round something that protects: a guard that is enforced, a
- * policy, a plugin that reads answers, or a decision about attacks or private data. */
+/* True when a request that no signal reads goes round something that protects, in any recipe: a guard that is
+ * enforced, a policy, a plugin that reads answers, or a decision about attacks or private data. */
 bool sr_config_protects(const struct sr_config *config);
+
+/* True when a decision is for all requests: those of every recipe, and those that name their model. Guards
+ * are, and decisions that answer an attack or private data at once. */
+bool sr_config_holds_everywhere(const struct sr_config_decision *decision);
 
 /* True when a decision chooses among its candidates by the meaning of the request. */
 bool sr_config_chooses_by_meaning(const struct sr_config *config);
 
-/* True when some requests may be answered from the cache; `by_meaning`: of those, some by meaning. */
+/* True when some requests, of any recipe, may be answered from the cache; `by_meaning`: of those, some by
+ * meaning. */
 bool sr_config_caches(const struct sr_config *config, bool by_meaning);
 
 /* Milliseconds from the beginning of signals that read `bytes` of text until their deadline; 0 = none. */
 uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t bytes);
 
-/* Is this one of the names that ask the router to choose? */
+/* Is this one of the names that ask the router to choose: an automatic name, or an entrypoint's? */
 bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name);
+
+/* The recipe that such a name asks for: an index in recipes; -1: the top-level routing block. */
+int sr_config_recipe_of(const struct sr_config *config, struct sr_bytes name);
+
+/* The name of a recipe, "default" of -1. */
+const char *sr_config_recipe_name(const struct sr_config *config, int recipe);
 
 #endif

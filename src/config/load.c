@@ -8,10 +8,12 @@
 #include "config/bind/env.h"
 #include "config/bind/secret_file.h"
 #include "config/link/absent.h"
+#include "config/link/canaries.h"
 #include "config/link/files.h"
 #include "config/link/identity.h"
 #include "config/link/limits.h"
 #include "config/link/link.h"
+#include "config/link/recipes.h"
 #include "config/migrate/migrate.h"
 #include "config/section/section.h"
 #include "config/snapshot.h"
@@ -65,6 +67,10 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, const str
         sr_link_identity(b, root, &snapshot->config, options->files);
     if (b->rc == SR_OK)
         sr_link_limits(b, root, &snapshot->config);
+    if (b->rc == SR_OK)
+        sr_link_recipes(b, root, &snapshot->config);
+    if (b->rc == SR_OK)
+        sr_link_canaries(b, root, &snapshot->config);
     if (b->rc == SR_OK && options->files)
         sr_link_files(b, root);
     if (b->rc == SR_OK && options->probe)
@@ -94,13 +100,11 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
         rc = sr_secret_files(&b, root, &tree, options.files, &snapshot->config.watched);
     if (rc == SR_OK)
         rc = sr_env_expand(root, options.draft, &tree, problems);
-    if (rc == SR_OK)
-        rc = build(&b, root, &options, snapshot);
     if (rc == SR_OK) {
         snapshot->config.path = sr_bind_dup(&b, sr_bytes_str(path));
         snprintf(snapshot->config.revision, sizeof snapshot->config.revision, "%016llx",
                  (unsigned long long)sr_hash64(text, 0));
-        rc = b.rc;
+        rc = build(&b, root, &options, snapshot);
     }
     if (problems->out_of_memory)
         rc = SR_ENOMEM;

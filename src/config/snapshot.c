@@ -6,10 +6,12 @@
 
 #define SNAPSHOT_MAX ((size_t)512 << 20)
 
-/* Only for a configuration with a reference count: the others were not made here. */
+/* Only for a configuration with a reference count, its own or that of a recipe: the others were not made
+ * here.
+ */
 static struct sr_snapshot *snapshot_of(const struct sr_config *config)
 {
-    return (struct sr_snapshot *)((char *)config - offsetof(struct sr_snapshot, config));
+    return (struct sr_snapshot *)((char *)config->ref - offsetof(struct sr_snapshot, ref));
 }
 
 struct sr_snapshot *sr_snapshot_new(void)
@@ -101,13 +103,38 @@ bool sr_config_backend_has_key(const struct sr_config_backend *backend)
     return found;
 }
 
-bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name)
+static bool has_text(const struct sr_strings *texts, struct sr_bytes text)
 {
-    const struct sr_strings *names = &config->global.auto_model_names;
-    for (size_t i = 0; i < names->count; i++)
-        if (sr_bytes_eq(name, sr_bytes_str(names->items[i])))
+    for (size_t i = 0; i < texts->count; i++)
+        if (sr_bytes_eq(text, sr_bytes_str(texts->items[i])))
             return true;
     return false;
+}
+
+/* The entrypoint with this name, NULL where none has it. */
+static const struct sr_config_entrypoint *entrypoint_of(const struct sr_config *config, struct sr_bytes name)
+{
+    for (size_t i = 0; i < config->n_entrypoints; i++)
+        if (has_text(&config->entrypoints[i].model_names, name))
+            return &config->entrypoints[i];
+    return NULL;
+}
+
+bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name)
+{
+    return has_text(&config->global.auto_model_names, name) || entrypoint_of(config, name);
+}
+
+int sr_config_recipe_of(const struct sr_config *config, struct sr_bytes name)
+{
+    const struct sr_config_entrypoint *entrypoint = entrypoint_of(config, name);
+    int usual = config->n_recipes ? config->default_recipe : -1;
+    return entrypoint ? entrypoint->recipe : usual;
+}
+
+const char *sr_config_recipe_name(const struct sr_config *config, int recipe)
+{
+    return recipe < 0 ? SR_RECIPE_DEFAULT : config->recipes[recipe].name;
 }
 
 uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t bytes)
@@ -129,7 +156,24 @@ static bool names_guards(const struct sr_config_rule *rule)
            (strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0);
 }
 
-bool sr_config_protects(const struct sr_config *config)
+/* True when an attack or private data makes the rule match. */
+static bool asks_guards(const struct sr_config_rule *rule)
+{
+    if (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN)
+        return strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+    for (size_t i = 0; rule->op != SR_RULE_NOT && i < rule->n_children; i++)
+        if (asks_guards(&rule->children[i]))
+            return true;
+    return false;
+}
+
+bool sr_config_holds_everywhere(const struct sr_config_decision *decision)
+{
+    return decision->plugins.guard.set ||
+           (decision->plugins.fast_response.set && decision->has_rules && asks_guards(&decision->rules));
+}
+
+static bool decisions_protect(const struct sr_config *config)
 {
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
@@ -138,17 +182,34 @@ bool sr_config_protects(const struct sr_config *config)
         if (protects && decision->mode == SR_MODE_ENFORCE)
             return true;
     }
-    return config->global.n_policies > 0;
+    return false;
+}
+
+bool sr_config_protects(const struct sr_config *config)
+{
+    bool found = config->global.n_policies > 0 || decisions_protect(config);
+    for (size_t i = 0; !found && i < config->n_recipes; i++)
+        found = decisions_protect(&config->recipes[i].config);
+    return found;
+}
+
+static bool decisions_cache(const struct sr_config *config, bool by_meaning)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < config->n_decisions; i++) {
+        const struct sr_config_cache_use *use = &config->decisions[i].plugins.response_cache;
+        found = use->set && (!by_meaning || use->mode == SR_CACHE_SEMANTIC);
+    }
+    return found;
 }
 
 bool sr_config_caches(const struct sr_config *config, bool by_meaning)
 {
     const struct sr_config_cache *cache = &config->global.cache;
     bool found = cache->use.set && (!by_meaning || cache->use.mode == SR_CACHE_SEMANTIC);
-    for (size_t i = 0; !found && i < config->n_decisions; i++) {
-        const struct sr_config_cache_use *use = &config->decisions[i].plugins.response_cache;
-        found = use->set && (!by_meaning || use->mode == SR_CACHE_SEMANTIC);
-    }
+    found = found || decisions_cache(config, by_meaning);
+    for (size_t i = 0; !found && i < config->n_recipes; i++)
+        found = decisions_cache(&config->recipes[i].config, by_meaning);
     return found && cache->enabled && cache->max_entries;
 }
 

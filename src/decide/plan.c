@@ -4,7 +4,8 @@
  * The strategy decides what comes before confidence: with `priority` a group is one priority, with
  * `confidence` all decisions are one group, with tiers a group is a tier. Inside a group the highest
  * confidence wins, then the order in the plan (priority descending, name ascending). Groups are decided
- * one after the other, so signals of groups after the winner's are not evaluated.
+ * one after the other, so signals of groups after the winner's are not evaluated. In a recipe, what it takes
+ * over from the top-level block goes before all of its own.
  */
 #include "decide/plan.h"
 
@@ -25,6 +26,7 @@ static uint32_t classifier_types(void)
 typedef bool decision_filter(const struct sr_config_decision *decision);
 
 struct order_key {
+    bool late; /* after what holds in every recipe */
     uint64_t group;
     int64_t priority;
     const char *name;
@@ -34,6 +36,8 @@ struct order_key {
 static int by_order(const void *a, const void *b)
 {
     const struct order_key *x = a, *y = b;
+    if (x->late != y->late)
+        return x->late ? 1 : -1;
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     if (x->priority != y->priority)
@@ -63,8 +67,8 @@ static size_t sort_decisions(const struct sr_config *config, decision_filter *ta
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
         if (takes(decision))
-            keys[n++] = (struct order_key){group_of(config, decision, tiers), decision->priority,
-                                           decision->name, (int)i};
+            keys[n++] = (struct order_key){!decision->everywhere, group_of(config, decision, tiers),
+                                           decision->priority, decision->name, (int)i};
     }
     if (n)
         qsort(keys, n, sizeof *keys, by_order);
@@ -118,7 +122,8 @@ static int compile_all(struct sr_plan *plan, decision_filter *takes, struct orde
     for (size_t i = 0; i < plan->n; i++) {
         struct sr_plan_entry *entry = &plan->entries[i];
         entry->decision = keys[i].decision;
-        entry->group = i == 0 ? 0 : plan->entries[i - 1].group + (keys[i].group != keys[i - 1].group);
+        bool next = i > 0 && (keys[i].group != keys[i - 1].group || keys[i].late != keys[i - 1].late);
+        entry->group = i == 0 ? 0 : plan->entries[i - 1].group + next;
         int rc = compile_entry(plan, entry, &used, err);
         if (rc)
             return rc;

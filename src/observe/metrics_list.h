@@ -130,6 +130,25 @@
     /* warning: response_jailbreak; action: header, block, none */                                           \
     X(RESPONSE_WARNINGS, COUNTER, "semroute_response_warnings_total",                                        \
       "Answers that the plugin of this name warned of.", "warning,decision,action", NONE)                    \
+    /* recipe: of the configuration; outcome: as in the access log. Only where there are recipes */          \
+    X(RECIPE_REQUESTS, COUNTER, "semroute_recipe_requests_total", "Requests of each recipe.",                \
+      "recipe,outcome", NONE)                                                                                \
+    /* side: control, canary; outcome: as in the access log; status: 2xx, ... */                             \
+    X(CANARY_REQUESTS, COUNTER, "semroute_canary_requests_total", "Requests of both sides of a canary.",     \
+      "canary,side,outcome,status", NONE)                                                                    \
+    X(CANARY_LATENCY, HISTOGRAM, "semroute_canary_request_seconds",                                          \
+      "From a request's arrival to its end, of both sides of a canary.", "canary,side", ANSWER)              \
+    X(CANARY_TTFT, HISTOGRAM, "semroute_canary_first_token_seconds",                                         \
+      "From a request's arrival to its answer's first token, of both sides of a canary.", "canary,side",     \
+      ANSWER)                                                                                                \
+    /* action: allow, flag, route, block, redact */                                                          \
+    X(CANARY_GUARDS, COUNTER, "semroute_canary_guard_actions_total",                                         \
+      "Actions of guards, of both sides of a canary.", "canary,side,action", NONE)                           \
+    /* kind: prompt, completion */                                                                           \
+    X(CANARY_TOKENS, COUNTER, "semroute_canary_tokens_total", "Tokens used, of both sides of a canary.",     \
+      "canary,side,kind", NONE)                                                                              \
+    X(CANARY_COST, COUNTER, "semroute_canary_cost_total",                                                    \
+      "Cost of the tokens used, of both sides of a canary.", "canary,side,currency", NONE)                   \
     X(SCAN_COVERAGE, HISTOGRAM, "semroute_guard_scan_coverage",                                              \
       "Share of a request's text that a guard's signal has read.", "signal", UNIT)                           \
     X(SCANNED_BYTES, COUNTER, "semroute_guard_scanned_bytes_total", "Text that guards' signals have read.",  \

@@ -14,6 +14,7 @@ static const struct {
     {"no_store", "the client's or the answer's cache control says so"},
     {"max_age", "the client takes nothing that was kept"},
     {"ttl", "the time to live is 0"},
+    {"retention", "the decision emits that nothing of the conversation is kept"},
     {"pii_detected", "private data was found in the request"},
     {"guarded", "a guard acts on the request or its answer"},
     {"degraded", "a signal failed or was late"},

@@ -103,7 +103,7 @@ int sr_load(const struct sr_loading *in, struct sr_loaded *out, char *error, siz
     struct sr_err err = {0};
     rc = sr_router_new(&out->router, config, in->models, in->pool, &err);
     if (!rc)
-        out->router->arms = in->arms;
+        sr_router_set_arms(out->router, in->arms);
     if (!rc && in->options->encoder)
         rc = prepare_encoder(in, config, out, &err);
     if (rc && err.line && error && size)

@@ -57,12 +57,20 @@ static int apply(struct sr_logs *logs, enum sr_log_kind kind, const char *wanted
     return SR_OK;
 }
 
+static bool finds_or_acts(const struct sr_config *config)
+{
+    bool acts = config->n_jailbreaks || config->n_piis;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        acts |= config->decisions[i].plugins.guard.set || config->decisions[i].plugins.response_jailbreak.set;
+    return acts;
+}
+
 /* The audit log's target; none when the configuration has nothing that can find or act. */
 static const char *audit_target(const struct sr_config *config)
 {
-    bool acts = config->global.n_policies > 0 || config->n_jailbreaks || config->n_piis;
-    for (size_t i = 0; i < config->n_decisions; i++)
-        acts |= config->decisions[i].plugins.guard.set || config->decisions[i].plugins.response_jailbreak.set;
+    bool acts = config->global.n_policies > 0 || finds_or_acts(config);
+    for (size_t i = 0; i < config->n_recipes; i++)
+        acts |= finds_or_acts(&config->recipes[i].config);
     return acts ? config->global.guards.audit_log : "off";
 }
 

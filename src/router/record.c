@@ -39,6 +39,11 @@ const char *sr_record_outcome(const struct sr_record *record)
     return record->has_verdict ? names[record->outcome] : "canceled";
 }
 
+const char *sr_canary_side_name(enum sr_canary_side side)
+{
+    return side == SR_SIDE_CANARY ? "canary" : "control";
+}
+
 const char *sr_door_name(enum sr_door door)
 {
     static const char *const names[] = {

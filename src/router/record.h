@@ -114,6 +114,8 @@ struct sr_record_pool {
     uint64_t prompt_tokens, answer_tokens; /* estimates */
 };
 
+enum sr_canary_side { SR_SIDE_CONTROL, SR_SIDE_CANARY };
+
 struct sr_record {
     /* the request */
     enum sr_door door;
@@ -128,7 +130,11 @@ struct sr_record {
     struct sr_times times;
 
     /* what the request asks for */
-    bool automatic;       /* the client asked for an automatic model */
+    bool automatic;     /* the client asked for an automatic model */
+    const char *recipe; /* that routes it; NULL: it names its model, or no model is known yet */
+    const char *canary; /* of which it is a request; NULL: none */
+    enum sr_canary_side canary_side;
+    bool explains;        /* it is only explained: no client waits for an answer */
     int requested_model;  /* configured model that the client named, as an index; -1 */
     bool has_text;        /* its texts were joined for signals: text_* are set */
     uint64_t text_bytes;  /* size of the text that signals read */
@@ -206,6 +212,9 @@ const struct sr_config_decision *sr_record_decision(const struct sr_record *reco
 
 /* The name of the request's outcome, for metric labels and the access log. */
 const char *sr_record_outcome(const struct sr_record *record);
+
+/* "control", "canary" */
+const char *sr_canary_side_name(enum sr_canary_side side);
 
 /* "gateway", ... */
 const char *sr_door_name(enum sr_door door);

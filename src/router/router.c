@@ -6,12 +6,9 @@
 #include "base/mem.h"
 #include "pool/policy.h"
 #include "router/router_pools.h"
-#include "router/toolbox/toolbox.h"
+#include "router/router_profile.h"
 
 #include <pthread.h>
-
-/* Memory limit for the targets and headers of a large configuration. */
-#define ROUTER_ARENA_MAX ((size_t)64 << 20)
 
 /* Hosts whose API has `reasoning_effort` at the top level; others take it inside chat_template_kwargs. */
 static const char *const effort_hosts[] = {"api.openai.com", "api.deepseek.com", "openrouter.ai"};
@@ -93,82 +90,6 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
     return SR_OK;
 }
 
-/* True when a rule asks for an attack or private data. */
-static bool asks_guards(const struct sr_config_rule *rule)
-{
-    if (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN)
-        return strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
-    for (size_t i = 0; rule->op != SR_RULE_NOT && i < rule->n_children; i++)
-        if (asks_guards(&rule->children[i]))
-            return true;
-    return false;
-}
-
-static bool is_shadow(const struct sr_config_decision *decision)
-{
-    return decision->mode == SR_MODE_SHADOW;
-}
-
-static bool is_guard(const struct sr_config_decision *decision)
-{
-    return !is_shadow(decision) && decision->plugins.guard.set;
-}
-
-static bool is_no_guard(const struct sr_config_decision *decision)
-{
-    return !is_shadow(decision) && !decision->plugins.guard.set;
-}
-
-bool sr_router_is_for_named(const struct sr_config_decision *decision)
-{
-    return decision->plugins.guard.set ||
-           (decision->plugins.fast_response.set && decision->has_rules && asks_guards(&decision->rules));
-}
-
-static bool is_for_named(const struct sr_config_decision *decision)
-{
-    return !is_shadow(decision) && sr_router_is_for_named(decision);
-}
-
-static bool is_shadow_for_named(const struct sr_config_decision *decision)
-{
-    return is_shadow(decision) && sr_router_is_for_named(decision);
-}
-
-static bool is_partial(const struct sr_config_decision *decision)
-{
-    return decision->share < 1;
-}
-
-static bool reads_answers(const struct sr_config_decision *decision)
-{
-    return decision->plugins.response_jailbreak.set;
-}
-
-static bool any_decision(const struct sr_config *config, bool (*takes)(const struct sr_config_decision *))
-{
-    for (size_t i = 0; i < config->n_decisions; i++)
-        if (takes(&config->decisions[i]))
-            return true;
-    return false;
-}
-
-static int plans_prepare(struct sr_router *router, struct sr_err *err)
-{
-    const struct sr_config *config = router->config;
-    router->guarded = sr_config_protects(config);
-    int rc = sr_plan_new_of(&router->plan, config, router->signals, is_no_guard, err);
-    if (!rc && any_decision(config, is_guard))
-        rc = sr_plan_new_of(&router->guards, config, router->signals, is_guard, err);
-    if (!rc && config->global.guards.explicit_models && any_decision(config, is_for_named))
-        rc = sr_plan_new_of(&router->named, config, router->signals, is_for_named, err);
-    if (!rc && any_decision(config, is_shadow))
-        rc = sr_plan_new_of(&router->shadow, config, router->signals, is_shadow, err);
-    router->shadow_named = config->global.guards.explicit_models && any_decision(config, is_shadow_for_named);
-    router->partial = any_decision(config, is_partial);
-    return rc;
-}
-
 static int policies_prepare(struct sr_router *router)
 {
     const struct sr_config *config = router->config;
@@ -215,21 +136,15 @@ bool sr_router_has_readers(const struct sr_router *router)
     return has;
 }
 
-/* Prepares the jailbreak signal's models for answers, also when no rule uses them. What only the API reads
- * is opened when it does. */
-static int readers_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
+/* What only the API reads is opened when it does. */
+static int alone_prepare(struct sr_router *router, struct sr_model_store *models)
 {
     router->alone = sr_arena_calloc(&router->arena, 1, sizeof *router->alone);
     if (!router->alone)
         return SR_ENOMEM;
     pthread_mutex_init(&router->alone->lock, NULL);
     router->alone->models = models;
-    if (!any_decision(router->config, reads_answers))
-        return SR_OK;
-    int rc = sr_readers_new(&router->readers, router->config, models, SR_READERS_SHIPPED,
-                            1u << SR_SIGNAL_JAILBREAK, err);
-    const char *why = rc ? NULL : sr_readers_missing(router->readers, SR_SIGNAL_JAILBREAK);
-    return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
+    return SR_OK;
 }
 
 /* The model of the cache's questions; "": the configured encoder. */
@@ -283,37 +198,44 @@ static int pick_prepare(struct sr_router *router, struct sr_model_store *models,
     return rc ? sr_err_set(err, rc, "pools: %s", why.message) : SR_OK;
 }
 
-/* The name of the encoder, as files that were fitted to its vectors have it. */
-static const char *encoder_name(const struct sr_config *config)
-{
-    const struct sr_config_inference *inference = &config->global.inference;
-    const char *named = inference->embedding_model && *inference->embedding_model ? inference->embedding_model
-                                                                                  : inference->encoder;
-    const char *name = named && *named ? named : SR_LOCATE_DEFAULT;
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
-/* Opens the algorithms of decisions that have something to choose. */
-static int selectors_prepare(struct sr_router *router, struct sr_err *err)
+static int recipes_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
 {
     const struct sr_config *config = router->config;
-    struct sr_err why = {0};
-    router->selectors = sr_arena_calloc(&router->arena, config->n_decisions + 1, sizeof *router->selectors);
-    if (!router->selectors)
+    int rc = SR_OK;
+    router->recipes = sr_arena_calloc(&router->arena, config->n_recipes + 1, sizeof *router->recipes);
+    if (!router->recipes)
         return SR_ENOMEM;
-    for (size_t i = 0; i < config->n_decisions; i++) {
-        const struct sr_config_decision *decision = &config->decisions[i];
-        struct sr_select_setup setup = {&decision->algorithm, encoder_name(config),
-                                        (size_t)config->global.inference.dimensions};
-        if (decision->n_refs < 2 || !decision->algorithm.type || !decision->algorithm.type[0])
-            continue;
-        int rc = sr_selector_open(&router->selectors[i], &setup, &why);
-        if (rc)
-            return sr_err_set(err, rc, "decision `%.60s`: %s", decision->name,
-                              why.message[0] ? why.message : sr_strerror(rc));
+    for (size_t i = 0; i < config->n_recipes && !rc; i++) {
+        const struct sr_config_recipe *recipe = &config->recipes[i];
+        rc = sr_profile_new(&router->recipes[i], router, &recipe->config, recipe->name, recipe->name, models,
+                            err);
     }
-    return SR_OK;
+    return rc;
+}
+
+static int canaries_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
+{
+    const struct sr_config *config = router->config;
+    size_t n = config->global.n_canaries;
+    int rc = SR_OK;
+    router->canaries = sr_arena_calloc(&router->arena, n + 1, sizeof *router->canaries);
+    if (!router->canaries)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct sr_config_canary *canary = &config->global.canaries[i];
+        router->canaries[i].entry = canary;
+        if (!canary->config)
+            continue;
+        const char *profile = sr_arena_printf(&router->arena, "canary %s", canary->name);
+        rc = profile ? sr_profile_new(&router->canaries[i].side, router, canary->config, profile,
+                                      sr_config_recipe_name(config, canary->recipe), models, err)
+                     : SR_ENOMEM;
+        if (rc && err && err->message[0]) {
+            struct sr_err why = *err;
+            sr_err_set(err, rc, "canary `%.60s`: %s", canary->name, why.message);
+        }
+    }
+    return rc;
 }
 
 static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_pool *pool,
@@ -322,19 +244,15 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
     const struct sr_config *config = router->config;
     if (models)
         sr_memo_resize(sr_model_store_memo(models), config->global.guards.memo_bytes);
-    int rc = sr_signals_new(&router->signals, config, models, err);
+    int rc = alone_prepare(router, models);
     if (!rc)
-        rc = readers_prepare(router, models, err);
+        rc = sr_profile_prepare(router, models, err);
     if (!rc)
         rc = cache_prepare(router, models, err);
-    if (!rc)
-        rc = plans_prepare(router, err);
     if (!rc)
         rc = policies_prepare(router);
     if (!rc)
         rc = sr_dialect_paths_new(&router->paths, err);
-    if (!rc)
-        rc = selectors_prepare(router, err);
     if (rc)
         return rc;
     router->models = sr_arena_calloc(&router->arena, config->n_models, sizeof *router->models);
@@ -350,8 +268,10 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         if (rc)
             return rc;
     }
-    rc = sr_toolbox_new(&router->tools, config, models, err);
-    return rc ? rc : pick_prepare(router, models, err);
+    rc = pick_prepare(router, models, err);
+    if (!rc)
+        rc = recipes_prepare(router, models, err);
+    return rc ? rc : canaries_prepare(router, models, err);
 }
 
 int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
@@ -363,8 +283,10 @@ int sr_router_new(struct sr_router **out, const struct sr_config *config, struct
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     }
     sr_ref_init(&router->ref);
-    sr_arena_init(&router->arena, ROUTER_ARENA_MAX);
+    sr_arena_init(&router->arena, SR_ROUTER_ARENA_MAX);
     router->config = config;
+    router->profile = "";
+    router->recipe = SR_RECIPE_DEFAULT;
     router->pool = pool;
     router->created = sr_clock_wall_ns() / SR_NS_PER_S;
     router->max_body = config->global.gateway.max_body_bytes;
@@ -381,26 +303,39 @@ int sr_router_new(struct sr_router **out, const struct sr_config *config, struct
 
 struct sr_router *sr_router_ref(struct sr_router *router)
 {
-    sr_ref_get(&router->ref);
+    struct sr_router *whole = router->whole ? router->whole : router;
+    sr_ref_get(&whole->ref);
     return router;
+}
+
+const struct sr_router *sr_router_profile(const struct sr_router *router, int recipe)
+{
+    return recipe < 0 ? router : router->recipes[recipe];
+}
+
+void sr_router_set_arms(struct sr_router *router, struct sr_select_arms *arms)
+{
+    router->arms = arms;
+    for (size_t i = 0; i < router->config->n_recipes; i++)
+        router->recipes[i]->arms = arms;
+    for (size_t i = 0; i < router->config->global.n_canaries; i++)
+        if (router->canaries[i].side)
+            router->canaries[i].side->arms = arms;
 }
 
 void sr_router_unref(struct sr_router *router)
 {
+    router = router && router->whole ? router->whole : router;
     if (!router || !sr_ref_put(&router->ref))
         return;
-    sr_plan_free(router->plan);
-    sr_plan_free(router->guards);
-    sr_plan_free(router->named);
-    sr_plan_free(router->shadow);
-    for (size_t i = 0; router->selectors && i < router->config->n_decisions; i++)
-        sr_selector_close(&router->selectors[i]);
-    sr_signals_unref(router->signals);
+    for (size_t i = 0; router->recipes && i < router->config->n_recipes; i++)
+        sr_profile_free(router->recipes[i]);
+    for (size_t i = 0; router->canaries && i < router->config->global.n_canaries; i++)
+        sr_profile_free(router->canaries[i].side);
+    sr_profile_dispose(router);
     sr_dialect_paths_free(router->paths);
-    sr_readers_free(router->readers);
     sr_embedding_reader_unref(router->cache_reader);
     sr_embedding_reader_unref(router->pick_reader);
-    sr_toolbox_free(router->tools);
     if (router->alone) {
         sr_readers_free(router->alone->readers);
         pthread_mutex_destroy(&router->alone->lock);

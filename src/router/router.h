@@ -39,13 +39,26 @@ struct sr_router_model {
     bool top_level_effort;       /* its hosts take `reasoning_effort` at the top level */
 };
 
+/* The new side of a canary. */
+struct sr_router_canary {
+    const struct sr_config_canary *entry;
+    struct sr_router *side; /* NULL: its share is 0 */
+};
+
 struct sr_router {
     struct sr_ref ref;
     struct sr_arena arena;
-    const struct sr_config *config;
+    const struct sr_config *config; /* of a profile: its own */
+    /* A recipe, or the new side of a canary, is a profile: a router with signals, plans, algorithms and tools
+     * of its own, and all else of the whole one. A request moves to it when its model is known. */
+    struct sr_router *whole;           /* of a profile; NULL: it is the whole one */
+    const char *profile;               /* names it in keys of the cache: "" of the top-level block */
+    const char *recipe;                /* the name of its recipe */
+    struct sr_router **recipes;        /* [n_recipes of the configuration] */
+    struct sr_router_canary *canaries; /* [n_canaries] */
     struct sr_signals *signals;
     struct sr_plan *plan;   /* all decisions but guards */
-    struct sr_plan *guards; /* guards; NULL: there are none */
+    struct sr_plan *guards; /* guards, and what holds in every recipe; NULL: there are none */
     struct sr_plan *named;  /* what requests that name their model pass: guards, and decisions that answer
                                an attack or private data at once; NULL: nothing */
     struct sr_selector *selectors; /* [decisions]: how candidates are chosen; zeroed: static, or one only */
@@ -84,11 +97,14 @@ const struct sr_readers *sr_router_readers(const struct sr_router *router);
 /* True once sr_router_readers has opened them. Any thread. */
 bool sr_router_has_readers(const struct sr_router *router);
 
+/* Of a profile: of the whole router. */
 struct sr_router *sr_router_ref(struct sr_router *router);
 void sr_router_unref(struct sr_router *router);
 
-/* True when a decision is also for requests that name their model: guards, and decisions that answer an
- * attack or private data at once. */
-bool sr_router_is_for_named(const struct sr_config_decision *decision);
+/* The profile of a recipe, an index of the configuration; of -1 the whole router itself. */
+const struct sr_router *sr_router_profile(const struct sr_router *router, int recipe);
+
+/* Where bandits and the like learn, of all profiles. */
+void sr_router_set_arms(struct sr_router *router, struct sr_select_arms *arms);
 
 #endif

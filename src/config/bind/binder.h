@@ -16,7 +16,9 @@ struct sr_binder {
     bool draft;                          /* what a server's environment gives may be missing */
     const struct sr_yaml_node **dropped; /* what a lenient load leaves a part of out, see sr_bind_drop */
     size_t n_dropped, dropped_capacity;
-    int rc; /* SR_OK, or SR_ENOMEM from then on */
+    const struct sr_config *shared; /* while a recipe is linked: whose signals it may name beside its own */
+    const struct sr_yaml_node *shared_routing; /* their block */
+    int rc;                                    /* SR_OK, or SR_ENOMEM from then on */
 };
 
 /* An error at a node (NULL: without a position). */

@@ -62,7 +62,6 @@ void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct 
     const struct sr_yaml_node *own = sr_yaml_get(sr_yaml_get(global, "semroute"), "cache");
     const struct sr_yaml_node *stores = sr_yaml_get(global, "stores");
     const struct sr_yaml_node *store = sr_yaml_get(stores, "response_cache");
-    const struct sr_yaml_node *decisions = sr_yaml_get(sr_yaml_get(root, "routing"), "decisions");
     struct sr_config_cache *cache = &config->global.cache;
     if (!cache->redis.server.port)
         cache->redis.server.port = REDIS_PORT;
@@ -73,9 +72,13 @@ void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct 
     check_files(b, own, cache);
     check_tls(b, sr_yaml_get(store, "redis"), &cache->redis.server);
     check_tls(b, sr_yaml_get(store, "milvus"), &cache->milvus.server);
-    if (!cache->enabled)
-        return;
-    check_use(b, sr_yaml_get(own, "default"), config, &cache->use);
-    for (size_t i = 0; i < config->n_decisions; i++)
+    if (cache->enabled)
+        check_use(b, sr_yaml_get(own, "default"), config, &cache->use);
+}
+
+void sr_link_cache_uses(struct sr_binder *b, const struct sr_yaml_node *decisions,
+                        const struct sr_config *config)
+{
+    for (size_t i = 0; config->global.cache.enabled && i < config->n_decisions; i++)
         check_use(b, sr_link_item(decisions, i), config, &config->decisions[i].plugins.response_cache);
 }

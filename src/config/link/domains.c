@@ -56,10 +56,10 @@ static void link_own_name(struct sr_binder *b, const struct sr_yaml_node *node,
     domain->mmlu_categories = (struct sr_strings){only, 1};
 }
 
-void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *routing,
+                     struct sr_config *config)
 {
-    const struct sr_yaml_node *list =
-        sr_yaml_get(sr_yaml_get(sr_yaml_get(root, "routing"), "signals"), "domains");
+    const struct sr_yaml_node *list = sr_yaml_get(sr_yaml_get(routing, "signals"), "domains");
     char hint[SR_LINK_HINT_SIZE];
     const struct sr_yaml_node *modules =
         sr_yaml_get(sr_yaml_get(sr_yaml_get(root, "global"), "model_catalog"), "modules");

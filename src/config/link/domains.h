@@ -4,8 +4,10 @@
 
 #include "config/bind/binder.h"
 
-/* Checks the domain rules against the labels of the built-in classifier, and writes labels as it does. */
-void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+/* Checks the domain rules of a routing block of the file `root` against the labels of the built-in
+ * classifier, and writes labels as it does. */
+void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *routing,
+                     struct sr_config *config);
 
 /* The label of a name: case does not matter, and `_` or `-` equal a space. NULL for
  * none. */

@@ -150,9 +150,11 @@ static void doubt(struct sr_binder *b, const struct sr_yaml_node *node, struct s
     decision->has_rules = true;
 }
 
-void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *owner,
+                     const struct sr_yaml_node *routing, struct sr_config *config)
 {
-    const struct sr_yaml_node *decisions = sr_yaml_get(sr_yaml_get(root, "routing"), "decisions");
+    const struct sr_yaml_node *decisions = sr_yaml_get(routing, "decisions");
+    bool empty = config->n_decisions == 0 && config->n_recipes == 0;
     size_t lost = 0;
     bool left = false;
     if (!b->lenient)
@@ -170,6 +172,6 @@ void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *root, struc
         lost += n;
         left |= !n || can_be(&decision->rules, true, false);
     }
-    if (config->n_decisions ? lost && !left : sr_bind_dropped(b, root))
-        sr_bind_error(b, decisions ? decisions : root, "no decision is left: what they need was dropped");
+    if (config->n_decisions ? lost && !left : empty && sr_bind_dropped(b, owner))
+        sr_bind_error(b, decisions ? decisions : owner, "no decision is left: what they need was dropped");
 }

@@ -99,7 +99,8 @@ static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *decis
         if (decision->plugins.guard.action == SR_GUARD_ROUTE && decision->n_refs == 0)
             sr_bind_error(b, node, "decision `%.60s` routes, but has no modelRefs to route to",
                           decision->name);
-        if (decision->plugins.guard.action == SR_GUARD_REDACT && config->n_piis == 0)
+        bool names_what = config->n_piis || (b->shared && b->shared->n_piis);
+        if (decision->plugins.guard.action == SR_GUARD_REDACT && !names_what)
             sr_bind_error(b, node,
                           "decision `%.60s` redacts, but routing.signals.pii has no rule that says what",
                           decision->name);
@@ -156,10 +157,13 @@ static void check_open(struct sr_binder *b, const struct sr_yaml_node *root, con
 
 void sr_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
-    const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
     const struct sr_yaml_node *semroute = sr_yaml_get(sr_yaml_get(root, "global"), "semroute");
-    link_signals(b, sr_yaml_get(routing, "signals"), config);
     link_policies(b, sr_yaml_get(semroute, "models"), config);
-    link_decisions(b, sr_yaml_get(routing, "decisions"), config);
     check_open(b, root, config);
+}
+
+void sr_link_guard_rules(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config)
+{
+    link_signals(b, sr_yaml_get(routing, "signals"), config);
+    link_decisions(b, sr_yaml_get(routing, "decisions"), config);
 }

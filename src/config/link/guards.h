@@ -4,8 +4,11 @@
 
 #include "config/bind/binder.h"
 
-/* Thresholds that guard rules inherit, types of private data, models that have a policy, and guards that can
- * never apply. */
+/* Models that have a policy, and keys that leave guards open. */
 void sr_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
+/* Of a routing block: thresholds that guard rules inherit, types of private data, and guards that can never
+ * apply. */
+void sr_link_guard_rules(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config);
 
 #endif

@@ -142,16 +142,25 @@ static void check_models(struct sr_binder *b, const struct sr_yaml_node *at, con
     }
 }
 
+/* False: the block has no decision of this name. */
+static bool mark_guard(const struct sr_config *config, const char *name, bool own)
+{
+    bool found = false;
+    for (size_t i = 0; i < config->n_decisions && !found; i++) {
+        found = strcmp(config->decisions[i].name, name) == 0;
+        config->decisions[i].of_tenants |= found && own;
+    }
+    return found;
+}
+
 /* The decisions that a tenant names; `own`: they count only where they are named. */
 static void link_guards(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
                         const struct sr_strings *guards, const char *owner, bool own)
 {
     for (size_t i = 0; i < guards->count; i++) {
-        bool found = false;
-        for (size_t k = 0; k < config->n_decisions && !found; k++) {
-            found = strcmp(config->decisions[k].name, guards->items[i]) == 0;
-            config->decisions[k].of_tenants |= found && own;
-        }
+        bool found = mark_guard(config, guards->items[i], own);
+        for (size_t k = 0; k < config->n_recipes; k++)
+            found |= mark_guard(&config->recipes[k].config, guards->items[i], own);
         if (!found)
             sr_bind_error(b, at, "tenant `%.60s`: no decision `%.60s` in routing.decisions", owner,
                           guards->items[i]);

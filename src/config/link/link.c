@@ -188,8 +188,7 @@ static void link_signal_names(struct sr_binder *b, const struct sr_yaml_node *si
     }
 }
 
-/* The model whose card lists an adapter, -1 when none does. */
-static int find_lora(const struct sr_config *config, struct sr_bytes name)
+int sr_link_find_lora(const struct sr_config *config, struct sr_bytes name)
 {
     for (size_t i = 0; i < config->n_models; i++)
         for (size_t k = 0; k < config->models[i].loras.count; k++)
@@ -208,7 +207,7 @@ static void link_default(struct sr_binder *b, const struct sr_yaml_node *default
         sr_bind_warning(b, defaults, "no default_model: a request that no decision matches is refused");
     if (!name)
         return;
-    int adapted = find_lora(config, name->text);
+    int adapted = sr_link_find_lora(config, name->text);
     if (sr_config_find_model(config, name->text) >= 0 ||
         (adapted < 0 && sr_link_model_hint(config, name->text, hint, sizeof hint)[0])) {
         config->default_model = find_model(b, config, name, true);
@@ -222,12 +221,43 @@ static void link_default(struct sr_binder *b, const struct sr_yaml_node *default
     }
 }
 
+/* The algorithm of decisions that name none. */
+static void link_selection(const struct sr_yaml_node *decisions, struct sr_config *config)
+{
+    if (!config->global.model_selection.enabled)
+        return;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        if (!sr_yaml_get(sr_link_item(decisions, i), "algorithm"))
+            config->decisions[i].algorithm = config->global.model_selection.algorithm;
+}
+
+void sr_link_profile(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *owner,
+                     struct sr_config *config)
+{
+    const struct sr_yaml_node *routing = sr_yaml_get(owner, "routing");
+    const struct sr_yaml_node *global = sr_yaml_get(root, "global");
+    const struct sr_yaml_node *signals = sr_yaml_get(routing, "signals");
+    const struct sr_yaml_node *decisions = sr_yaml_get(routing, "decisions");
+    link_selection(decisions, config);
+    link_decisions(b, decisions, config);
+    link_scores(b, sr_yaml_get(signals, "domains"), config);
+    link_strategy(routing, global, config);
+    link_signal_names(b, signals);
+    sr_link_domains(b, root, routing, config);
+    sr_link_guard_rules(b, routing, config);
+    sr_link_cache_uses(b, decisions, config);
+    sr_link_tools(config);
+    sr_link_rules(b, routing, config);
+    sr_link_signals(b, routing, config);
+    sr_link_projections(b, routing, config);
+    sr_link_on_error(b, routing, config);
+    sr_link_dropped(b, owner, routing, config);
+}
+
 void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *providers = sr_yaml_get(root, "providers");
     const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
-    const struct sr_yaml_node *global = sr_yaml_get(root, "global");
-    const struct sr_yaml_node *signals = sr_yaml_get(routing, "signals");
     link_auto_names(b, config);
     if (b->rc)
         return;
@@ -235,20 +265,11 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     link_models(b, sr_yaml_get(providers, "models"), config);
     link_cards(b, sr_yaml_get(routing, "modelCards"), config);
     link_default(b, sr_bind_at(providers, "defaults"), config);
-    link_decisions(b, sr_yaml_get(routing, "decisions"), config);
-    link_scores(b, sr_yaml_get(signals, "domains"), config);
-    link_strategy(routing, global, config);
-    link_signal_names(b, signals);
-    sr_link_domains(b, root, config);
     sr_link_guards(b, root, config);
     sr_link_access(b, root, config);
     sr_link_cache(b, root, config);
     sr_link_pools(b, root, config);
-    sr_link_tools(config);
     sr_link_replay(b, root, config);
-    sr_link_rules(b, routing, config);
-    sr_link_signals(b, root, config);
-    sr_link_projections(b, routing, config);
-    sr_link_on_error(b, root, config);
-    sr_link_dropped(b, root, config);
+    sr_link_kbs(b, root, config);
+    sr_link_profile(b, root, root, config);
 }

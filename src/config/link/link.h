@@ -10,4 +10,12 @@
 /* Links `config`, which was bound from `root` (a mapping) and whose models are indexed. */
 void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
 
+/* Links what `config` has from the key `routing` of `owner`, which is the file `root` or one of its recipes.
+ * A recipe may name the rules of b->shared, too. */
+void sr_link_profile(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *owner,
+                     struct sr_config *config);
+
+/* The model whose card lists an adapter, an index; -1 when none does. */
+int sr_link_find_lora(const struct sr_config *config, struct sr_bytes name);
+
 #endif

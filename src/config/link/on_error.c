@@ -52,9 +52,9 @@ static void link_rule(struct sr_binder *b, const struct sr_yaml_node *node,
                   negated != (rule->op == SR_RULE_NOT));
 }
 
-void sr_link_on_error(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+void sr_link_on_error(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config)
 {
-    const struct sr_yaml_node *decisions = sr_yaml_get(sr_yaml_get(root, "routing"), "decisions");
+    const struct sr_yaml_node *decisions = sr_yaml_get(routing, "decisions");
     for (size_t i = 0; i < config->n_decisions; i++) {
         struct sr_config_decision *decision = &config->decisions[i];
         if (decision->has_rules)

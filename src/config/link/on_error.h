@@ -7,8 +7,7 @@
 
 #include "config/bind/binder.h"
 
-/* Sets `on_error` of every leaf of `config`, which was bound from `root` (a mapping) and has its guards
- * linked. */
-void sr_link_on_error(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+/* Sets `on_error` of every leaf of the decisions of a routing block, which has its guards linked. */
+void sr_link_on_error(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config);
 
 #endif

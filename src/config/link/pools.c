@@ -23,14 +23,22 @@ static void check_name(struct sr_binder *b, const struct sr_yaml_node *node, con
     }
 }
 
+static bool has_decision(const struct sr_config *config, struct sr_bytes name)
+{
+    for (size_t i = 0; i < config->n_decisions; i++)
+        if (sr_bytes_eq(name, sr_bytes_str(config->decisions[i].name)))
+            return true;
+    return false;
+}
+
 /* The decisions that `queue.priorities` names. */
 static void check_priorities(struct sr_binder *b, const struct sr_yaml_node *map,
                              const struct sr_config *config)
 {
     for (size_t i = 0; map && map->kind == SR_YAML_MAP && i < map->count; i++) {
-        bool found = false;
-        for (size_t k = 0; k < config->n_decisions && !found; k++)
-            found = sr_bytes_eq(map->keys[i]->text, sr_bytes_str(config->decisions[k].name));
+        bool found = has_decision(config, map->keys[i]->text);
+        for (size_t k = 0; k < config->n_recipes && !found; k++)
+            found = has_decision(&config->recipes[k].config, map->keys[i]->text);
         if (!found)
             sr_bind_error(b, map->keys[i], "no decision `%.60s` in routing.decisions", map->keys[i]->text.p);
     }

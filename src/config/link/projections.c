@@ -22,6 +22,14 @@ static bool is_embedding(const struct sr_config *config, const char *name)
     return false;
 }
 
+static bool is_score(const struct sr_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->n_scores; i++)
+        if (strcmp(config->scores[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static bool is_member(const struct sr_config_partition *partition, const char *name)
 {
     for (size_t i = 0; i < partition->members.count; i++)
@@ -30,15 +38,24 @@ static bool is_member(const struct sr_config_partition *partition, const char *n
     return false;
 }
 
+/* Of the block, or of the one whose rules it may name too. */
+static bool is_any(const struct sr_binder *b, const struct sr_config *config, const char *name,
+                   bool (*is)(const struct sr_config *config, const char *name))
+{
+    return is(config, name) || (b->shared && is(b->shared, name));
+}
+
 static void link_partition(struct sr_binder *b, const struct sr_yaml_node *node,
                            const struct sr_config *config, const struct sr_config_partition *partition)
 {
     size_t domains = 0, embeddings = 0, n = partition->members.count;
     for (size_t i = 0; i < n; i++) {
         const char *member = partition->members.items[i];
-        domains += is_domain(config, member);
-        embeddings += is_embedding(config, member);
-        if (!is_domain(config, member) && !is_embedding(config, member))
+        bool domain = is_any(b, config, member, is_domain),
+             embedding = is_any(b, config, member, is_embedding);
+        domains += domain;
+        embeddings += embedding;
+        if (!domain && !embedding)
             sr_bind_error(b, sr_bind_at(node, "members"), "no rule `%.60s` of type `domain` or `embedding`",
                           member);
     }
@@ -98,11 +115,10 @@ static void link_source(struct sr_binder *b, const struct sr_yaml_node *node, co
 {
     char hint[SR_LINK_HINT_SIZE];
     struct sr_nearest nearest = {.word = sr_bytes_str(mapping->source)};
-    for (size_t i = 0; i < config->n_scores; i++) {
-        if (strcmp(config->scores[i].name, mapping->source) == 0)
-            return;
+    if (is_any(b, config, mapping->source, is_score))
+        return;
+    for (size_t i = 0; i < config->n_scores; i++)
         sr_nearest_try(&nearest, config->scores[i].name);
-    }
     sr_bind_error(b, sr_bind_at(node, "source"), "no score `%.60s` in routing.projections.scores%s",
                   mapping->source, sr_nearest_hint(&nearest, hint, sizeof hint));
 }

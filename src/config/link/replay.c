@@ -9,6 +9,12 @@ static void ask(struct sr_config_replay *replay, const struct sr_config_replay_c
         replay->entries = (size_t)records;
 }
 
+static void ask_decisions(struct sr_config_replay *replay, const struct sr_config *config)
+{
+    for (size_t i = 0; i < config->n_decisions; i++)
+        ask(replay, &config->decisions[i].plugins.router_replay);
+}
+
 void sr_link_replay(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *global = sr_yaml_get(root, "global");
@@ -16,8 +22,9 @@ void sr_link_replay(struct sr_binder *b, const struct sr_yaml_node *root, struct
     const struct sr_yaml_node *own = sr_yaml_get(sr_yaml_get(global, "semroute"), "replay");
     struct sr_config_replay *replay = &config->global.replay;
     ask(replay, &replay->all);
-    for (size_t i = 0; i < config->n_decisions; i++)
-        ask(replay, &config->decisions[i].plugins.router_replay);
+    ask_decisions(replay, config);
+    for (size_t i = 0; i < config->n_recipes; i++)
+        ask_decisions(replay, &config->recipes[i].config);
     if (!replay->entries)
         return;
     const struct sr_yaml_node *store = sr_yaml_get(service, "store_backend");

@@ -5,9 +5,8 @@
 #include "config/link/names.h"
 #include "config/section/section.h"
 
-/* The list of signal rules that a leaf's type names; NULL for a type that has none. Sections are called "TYPE
- * rule". */
-static const struct sr_field *find_list(const char *type)
+/* Sections are called "TYPE rule". */
+const struct sr_field *sr_link_rule_list(const char *type)
 {
     size_t n = strlen(type);
     for (size_t i = 0; i < sr_section_signals.n_fields; i++) {
@@ -18,8 +17,8 @@ static const struct sr_field *find_list(const char *type)
     return NULL;
 }
 
-/* The name of rule `i` of a list: the first member of its struct. NULL past the last. */
-static const char *rule_name(const struct sr_config *config, const struct sr_field *list, size_t i)
+/* The name is the first member of a rule's struct. */
+const char *sr_link_rule_at(const struct sr_config *config, const struct sr_field *list, size_t i)
 {
     const char *items, *name;
     size_t count;
@@ -40,24 +39,55 @@ static bool is_partial(const struct sr_binder *b, const struct sr_yaml_node *rul
     return partial;
 }
 
-/* `projection` names the outputs of mappings. True when there is one of which nothing was dropped. */
-static bool link_band(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
-                      const struct sr_yaml_node *routing, const char *name)
+/* What a block has of a name. */
+enum found { FOUND_NOTHING, FOUND_PARTLY, FOUND_WHOLE };
+
+static enum found found(bool whole)
 {
-    char hint[SR_LINK_HINT_SIZE];
+    return whole ? FOUND_WHOLE : FOUND_PARTLY;
+}
+
+/* `projection` names the outputs of mappings. */
+static enum found find_band(const struct sr_binder *b, const struct sr_config *config,
+                            const struct sr_yaml_node *routing, struct sr_nearest *nearest)
+{
     const struct sr_yaml_node *projections = sr_yaml_get(routing, "projections");
     const struct sr_yaml_node *mappings = sr_yaml_get(projections, "mappings");
-    struct sr_nearest nearest = {.word = sr_bytes_str(name)};
     for (size_t i = 0; i < config->n_mappings; i++)
         for (size_t k = 0; k < config->mappings[i].n_bands; k++) {
-            if (strcmp(config->mappings[i].bands[k].name, name) == 0)
-                return !sr_link_is_partial_score(b, projections, config, config->mappings[i].source) &&
-                       !is_partial(b, sr_link_item(mappings, i));
-            sr_nearest_try(&nearest, config->mappings[i].bands[k].name);
+            if (sr_bytes_eq(sr_bytes_str(config->mappings[i].bands[k].name), nearest->word))
+                return found(!sr_link_is_partial_score(b, projections, config, config->mappings[i].source) &&
+                             !is_partial(b, sr_link_item(mappings, i)));
+            sr_nearest_try(nearest, config->mappings[i].bands[k].name);
         }
-    sr_bind_unsupported(b, at, "no output `%.60s` in routing.projections.mappings%s", name,
-                        sr_nearest_hint(&nearest, hint, sizeof hint));
-    return false;
+    return FOUND_NOTHING;
+}
+
+static enum found find_rule(const struct sr_binder *b, const struct sr_config *config,
+                            const struct sr_yaml_node *routing, const struct sr_field *list,
+                            struct sr_nearest *nearest)
+{
+    const char *name;
+    for (size_t i = 0; (name = sr_link_rule_at(config, list, i)) != NULL; i++) {
+        if (sr_bytes_eq(sr_bytes_str(name), nearest->word))
+            return found(
+                !is_partial(b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i)));
+        sr_nearest_try(nearest, name);
+    }
+    return FOUND_NOTHING;
+}
+
+/* In the block, else in the one whose rules it may name too. `list` NULL: among outputs of mappings. */
+static enum found find(const struct sr_binder *b, const struct sr_config *config,
+                       const struct sr_yaml_node *routing, const struct sr_field *list,
+                       struct sr_nearest *nearest)
+{
+    enum found own =
+        list ? find_rule(b, config, routing, list, nearest) : find_band(b, config, routing, nearest);
+    if (own || !b->shared)
+        return own;
+    return list ? find_rule(b, b->shared, b->shared_routing, list, nearest)
+                : find_band(b, b->shared, b->shared_routing, nearest);
 }
 
 bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_node *projections,
@@ -72,11 +102,12 @@ bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_no
         if (strcmp(config->scores[i].name, name) == 0)
             return partial;
     }
+    if (b->shared && b->shared != config)
+        return sr_link_is_partial_score(b, sr_yaml_get(b->shared_routing, "projections"), b->shared, name);
     return true;
 }
 
-/* The name of a rule in the name that a leaf gives: NAME:hard of complexity. Other types have none to cut. */
-static struct sr_bytes base_name(const char *type, const char *name, const char **wrong)
+struct sr_bytes sr_link_base_name(const char *type, const char *name, const char **wrong)
 {
     static const char *const levels[] = {":hard", ":medium", ":easy"};
     struct sr_bytes text = sr_bytes_str(name);
@@ -95,25 +126,24 @@ bool sr_link_rule_name(struct sr_binder *b, const struct sr_yaml_node *at, const
                        const struct sr_yaml_node *routing, const char *type, const char *rule)
 {
     char hint[SR_LINK_HINT_SIZE];
-    const char *name, *wrong = NULL;
-    struct sr_bytes wanted = base_name(type, rule, &wrong);
-    struct sr_nearest nearest = {.word = wanted};
-    const struct sr_field *list = find_list(type);
-    if (strcmp(type, "projection") == 0)
-        return link_band(b, at, config, routing, rule);
-    if (!list)
+    const char *wrong = NULL;
+    bool band = strcmp(type, "projection") == 0;
+    struct sr_nearest nearest = {.word = sr_link_base_name(type, rule, &wrong)};
+    const struct sr_field *list = sr_link_rule_list(type);
+    if (!list && !band)
         return true;
     if (wrong) {
         sr_bind_unsupported(b, at, "%s, found `%.60s`", wrong, rule);
         return false;
     }
-    for (size_t i = 0; (name = rule_name(config, list, i)) != NULL; i++) {
-        if (sr_bytes_eq(sr_bytes_str(name), wanted))
-            return !is_partial(b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i));
-        sr_nearest_try(&nearest, name);
-    }
-    sr_bind_unsupported(b, at, "no rule `%.60s` in routing.signals.%s%s", rule, list->key,
-                        sr_nearest_hint(&nearest, hint, sizeof hint));
+    enum found is = find(b, config, routing, list, &nearest);
+    if (is)
+        return is == FOUND_WHOLE;
+    sr_nearest_hint(&nearest, hint, sizeof hint);
+    if (band)
+        sr_bind_unsupported(b, at, "no output `%.60s` in routing.projections.mappings%s", rule, hint);
+    else
+        sr_bind_unsupported(b, at, "no rule `%.60s` in routing.signals.%s%s", rule, list->key, hint);
     return false;
 }
 

@@ -16,6 +16,17 @@ void sr_link_rule(struct sr_binder *b, const struct sr_yaml_node *node, const st
 bool sr_link_rule_name(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
                        const struct sr_yaml_node *routing, const char *type, const char *rule);
 
+/* The list of signal rules that a leaf's type names; NULL for a type that has none. */
+const struct sr_field *sr_link_rule_list(const char *type);
+
+/* The name of rule `i` of such a list; NULL past the last. */
+const char *sr_link_rule_at(const struct sr_config *config, const struct sr_field *list, size_t i);
+
+/* The name of a rule in the name that a leaf gives: NAME of complexity's NAME:hard. Other types have none to
+ * cut.
+ * `*wrong` is set where the name has not the form of its type. */
+struct sr_bytes sr_link_base_name(const char *type, const char *name, const char **wrong);
+
 /* True when there is no such score, or a lenient load dropped a part of it. */
 bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_node *projections,
                               const struct sr_config *config, const char *name);

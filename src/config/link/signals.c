@@ -95,14 +95,18 @@ static void place_kbs(struct sr_binder *b, struct sr_config *config)
     }
 }
 
-void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+void sr_link_kbs(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
-    const struct sr_yaml_node *signals = sr_yaml_get(sr_yaml_get(root, "routing"), "signals");
     const struct sr_yaml_node *catalog = sr_yaml_get(sr_yaml_get(root, "global"), "model_catalog");
-    link_composers(b, sr_yaml_get(root, "routing"), config);
     sr_link_unique(b, sr_yaml_get(catalog, "kbs"), "name", "knowledge base");
-    link_kb_rules(b, sr_yaml_get(signals, "kb"), config);
     place_kbs(b, config);
+}
+
+void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config)
+{
+    const struct sr_yaml_node *signals = sr_yaml_get(routing, "signals");
+    link_composers(b, routing, config);
+    link_kb_rules(b, sr_yaml_get(signals, "kb"), config);
     if (config->n_bindings && !config->global.user_header[0] && !config->global.identity.n_keys)
         sr_bind_warning(
             b, sr_yaml_get(signals, "role_bindings"),

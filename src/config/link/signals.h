@@ -4,8 +4,11 @@
 
 #include "config/bind/binder.h"
 
-/* Checks composers and the knowledge bases that kb rules name, and makes the folders of those absolute. */
-void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+/* The knowledge bases of the file: one name each, and folders that are absolute. */
+void sr_link_kbs(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
+/* Of a routing block: composers, and the knowledge bases that kb rules name. */
+void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config);
 
 /* A knowledge base by name, NULL when there is none. `mmlu_kb` is there without an entry. */
 const struct sr_config_kb *sr_config_find_kb(const struct sr_config *config, struct sr_bytes name);

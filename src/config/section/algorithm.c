@@ -146,25 +146,32 @@ static const char *const types_later[] = {"router_dc", "automix",    "hybrid",  
                                           "mlp",       "prompt",     "ratings", "remom",  "fusion",
                                           "workflows", "confidence", NULL};
 
+/* The algorithms whose block must be there, because it names their file. */
+static const char *const with_files[] = {"knn", "learned"};
+
+#define BLOCKS(base)                                                                                         \
+    {"multi_factor", SR_FIELD_OBJECT, (base), .of = &multi_factor_section,                                   \
+     .help = "with the type `multi_factor`: quality, latency, cost and load, with limits"},                  \
+        {"latency_aware", SR_FIELD_OBJECT, (base), .of = &latency_aware_section,                             \
+         .help = "with the type `latency_aware`: the fastest by percentiles"},                               \
+        {"knn", SR_FIELD_OBJECT, (base), .of = &knn_section,                                                 \
+         .help = "with the type `knn`: by the nearest known requests"},                                      \
+        {"learned", SR_FIELD_OBJECT, (base), .of = &learned_section,                                         \
+         .help = "with the type `learned`: by a predictor that was fitted to outcomes"},                     \
+    {                                                                                                        \
+        "bandit", SR_FIELD_OBJECT, (base),                                                                   \
+            .of = &bandit_section, .help = "with the type `bandit`: by what the candidates' outcomes are"    \
+    }
+
 static const struct sr_field fields[] = {
     {"type", SR_FIELD_WORD, ALGORITHM(type), .words = types, .later = types_later, .def = "static",
      .help = "static: the candidate with the best score in the domain, else the first"},
-    {"multi_factor", SR_FIELD_OBJECT, .of = &multi_factor_section,
-     .help = "with the type `multi_factor`: quality, latency, cost and load, with limits"},
-    {"latency_aware", SR_FIELD_OBJECT, .of = &latency_aware_section,
-     .help = "with the type `latency_aware`: the fastest by percentiles"},
-    {"knn", SR_FIELD_OBJECT, .of = &knn_section,
-     .help = "with the type `knn`: by the nearest known requests"},
-    {"learned", SR_FIELD_OBJECT, .of = &learned_section,
-     .help = "with the type `learned`: by a predictor that was fitted to outcomes"},
-    {"bandit", SR_FIELD_OBJECT, .of = &bandit_section,
-     .help = "with the type `bandit`: by what the candidates' outcomes are"},
+    BLOCKS(0),
 };
 
 /* The block of the type must be there where it has a file to name. */
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
-    static const char *const with_files[] = {"knn", "learned"};
     const struct sr_config_algorithm *algorithm = target;
     for (size_t i = 0; i < sizeof with_files / sizeof with_files[0]; i++)
         if (strcmp(algorithm->type, with_files[i]) == 0 && !sr_yaml_get(node, with_files[i]))
@@ -180,4 +187,39 @@ const struct sr_section sr_section_algorithm = {
     .later = (const char *const[]){"on_error", "router_dc", "automix", "hybrid", "kmeans", "svm", "mlp",
                                    "prompt", "confidence", "ratings", "remom", "fusion", "workflows", NULL},
     .finish = finish,
+};
+
+#define SELECTION(member) offsetof(struct sr_config_global, model_selection.member)
+
+static const struct sr_field selection_fields[] = {
+    {"enabled", SR_FIELD_BOOL, SELECTION(enabled), .def = "true",
+     .help = "`false`: decisions without an `algorithm` choose as by `static`"},
+    {"method", SR_FIELD_WORD, SELECTION(algorithm.type), .words = types, .later = types_later,
+     .def = "static", .help = "as `type` of a decision's `algorithm`"},
+    BLOCKS(SELECTION(algorithm)),
+};
+
+/* A method without the block that names its file is what vLLM Semantic Router has by default: it has no say
+ * there, and the first candidate is taken. */
+static void finish_selection(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_algorithm *algorithm = &((struct sr_config_global *)target)->model_selection.algorithm;
+    for (size_t i = 0; i < sizeof with_files / sizeof with_files[0]; i++) {
+        if (strcmp(algorithm->type, with_files[i]) != 0 || sr_yaml_get(node, with_files[i]))
+            continue;
+        sr_bind_warning(b, sr_bind_at(node, "method"),
+                        "`method: %s` has no block `%s`, which names its file: candidates are chosen as by "
+                        "`static`",
+                        with_files[i], with_files[i]);
+        algorithm->type = "static";
+    }
+}
+
+const struct sr_section sr_section_model_selection = {
+    .name = "model selection",
+    .help = "How one of several candidates is chosen where the decision does not say it.",
+    SR_FIELDS(selection_fields),
+    .later = (const char *const[]){"router_dc", "automix", "hybrid", "kmeans", "svm", "mlp", "ml",
+                                   "models_path", NULL},
+    .finish = finish_selection,
 };

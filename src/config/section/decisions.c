@@ -103,10 +103,17 @@ static const struct sr_section ref_section = {
     .help = "A candidate for the requests that the decision matches.",
     .size = sizeof(struct sr_config_model_ref),
     SR_FIELDS(ref_fields),
-    .later = (const char *const[]){"weight", NULL},
+    .inert =
+        (const struct sr_inert_key[]){{"weight",
+                                       "an algorithm or the scores choose, and else the first; a share of "
+                                       "requests is `global.semroute.canaries`",
+                                       false},
+                                      {NULL, NULL, false}},
     .prepare = prepare_ref,
     .finish = finish_ref,
 };
+
+#define SR_INERT_CONTRACT "only algorithms that ask several models read it, and there is none of those"
 
 static const struct sr_enum_word modes[] = {
     {"enforce", SR_MODE_ENFORCE}, {"shadow", SR_MODE_SHADOW}, {NULL, 0}};
@@ -132,14 +139,18 @@ static const struct sr_field decision_fields[] = {
      .help = "how one of several candidates is chosen"},
     {"plugins", SR_FIELD_PLUGINS, DECISION(plugins), .variants = sr_plugins, .later = sr_plugins_later,
      .help = "what else happens to the request"},
+    {"emits", SR_FIELD_LIST, DECISION(emits), DECISION(n_emits), .of = &sr_section_emit,
+     .help = "what is to be kept of the conversation"},
 };
 
 static void finish_decision(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     const struct sr_yaml_node *rules = sr_yaml_get(node, "rules");
-    (void)b;
-    ((struct sr_config_decision *)target)->has_rules =
-        rules && rules->kind == SR_YAML_MAP && rules->count > 0;
+    struct sr_config_decision *decision = target;
+    decision->has_rules = rules && rules->kind == SR_YAML_MAP && rules->count > 0;
+    if (decision->n_emits > 1)
+        sr_bind_error(b, sr_yaml_get(node, "emits"), "decision `%.60s` has more than one `retention`",
+                      decision->name);
 }
 
 const struct sr_section sr_section_decision = {
@@ -147,7 +158,10 @@ const struct sr_section sr_section_decision = {
     .help = "Which requests it is for, and what happens to them.",
     .size = sizeof(struct sr_config_decision),
     SR_FIELDS(decision_fields),
-    .later = (const char *const[]){"output_contract", "output_contract_spec", "adaptations",
-                                   "candidateIterations", "emits", "annotations", NULL},
+    .later = (const char *const[]){"adaptations", "candidateIterations", NULL},
+    .inert = (const struct sr_inert_key[]){{"annotations", SR_INERT_NOTE, false},
+                                           {"output_contract", SR_INERT_CONTRACT, false},
+                                           {"output_contract_spec", SR_INERT_CONTRACT, false},
+                                           {NULL, NULL, false}},
     .finish = finish_decision,
 };

@@ -44,6 +44,8 @@ static const struct sr_field router_fields[] = {
     {"streamed_body", SR_FIELD_OBJECT, .of = &streamed_section, .help = "bodies that Envoy sends in chunks"},
     {"config_source", SR_FIELD_ENUM, .words = sources, .def = "file", .flags = SR_FIELD_DECLARED,
      .help = "the configuration is this file, whatever the word"},
+    {"model_selection", SR_FIELD_OBJECT, .of = &sr_section_model_selection,
+     .help = "how one of several candidates is chosen where a decision has no `algorithm`"},
 };
 
 static void finish_router(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -59,7 +61,7 @@ static const struct sr_section router_section = {
     .name = "global.router",
     .help = "Settings for every request.",
     SR_FIELDS(router_fields),
-    .later = (const char *const[]){"model_selection", "learning", NULL},
+    .later = (const char *const[]){"learning", NULL},
     .switched = (const char *const[]){"learning", NULL},
     .finish = finish_router,
 };
@@ -269,6 +271,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "how it is known what a request is for, where a model has several pools"},
     {"selection", SR_FIELD_OBJECT, .of = &selection_section,
      .help = "algorithms that choose among the candidates of a decision"},
+    {"canaries", SR_FIELD_LIST, GLOBAL(canaries), GLOBAL(n_canaries), .of = &sr_section_canary,
+     .help = "shares of requests that are routed in a new way"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",

@@ -13,13 +13,19 @@ static const struct sr_field fields[] = {
      .def_note = "127.0.0.1:8801"},
     {"providers", SR_FIELD_OBJECT, .of = &sr_section_providers, .help = "the models and their upstreams"},
     {"routing", SR_FIELD_OBJECT, .of = &sr_section_routing, .help = "signals and decisions"},
+    {"recipes", SR_FIELD_LIST, offsetof(struct sr_config, recipes), offsetof(struct sr_config, n_recipes),
+     .of = &sr_section_recipe, .help = "routing blocks beside `routing`, for clients that ask for them"},
+    {"entrypoints", SR_FIELD_LIST, offsetof(struct sr_config, entrypoints),
+     offsetof(struct sr_config, n_entrypoints), .of = &sr_section_entrypoint,
+     .help = "the names by which clients ask for recipes"},
     {"global", SR_FIELD_OBJECT, offsetof(struct sr_config, global), .of = &sr_section_global,
      .help = "settings of the program"},
 };
 
 static void prepare_root(void *target)
 {
-    ((struct sr_config *)target)->default_model = -1;
+    struct sr_config *config = target;
+    config->default_model = config->default_recipe = -1;
 }
 
 const struct sr_section sr_section_root = {
@@ -28,6 +34,5 @@ const struct sr_section sr_section_root = {
             "semroute has.",
     .size = sizeof(struct sr_config),
     SR_FIELDS(fields),
-    .later = (const char *const[]){"entrypoints", "recipes", NULL},
     .prepare = prepare_root,
 };

@@ -8,12 +8,21 @@ static bool is_control(const struct sr_config_cache_use *use, struct sr_bytes na
     return use->set && use->controls && sr_bytes_eq_nocase(name, sr_bytes_str(use->header));
 }
 
+/* Of a decision of this routing block? */
+static bool is_control_of(const struct sr_config *config, struct sr_bytes name)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < config->n_decisions; i++)
+        found = is_control(&config->decisions[i].plugins.response_cache, name);
+    return found;
+}
+
 /* Is a header of this name the request controls of some policy? */
 static bool is_any_control(const struct sr_config *config, struct sr_bytes name)
 {
-    bool found = is_control(&config->global.cache.use, name);
-    for (size_t i = 0; !found && i < config->n_decisions; i++)
-        found = is_control(&config->decisions[i].plugins.response_cache, name);
+    bool found = is_control(&config->global.cache.use, name) || is_control_of(config, name);
+    for (size_t i = 0; !found && i < config->n_recipes; i++)
+        found = is_control_of(&config->recipes[i].config, name);
     return found;
 }
 
@@ -101,6 +110,17 @@ static struct sr_bytes owner_of(enum sr_cache_scope scope, const struct sr_ident
     return SR_LIT("*");
 }
 
+/* What the decision wants kept; after it, a client can only keep less. */
+static void retain(struct sr_cache_plan *plan, const struct sr_config_retention *retention)
+{
+    if (retention->drop) {
+        plan->stores = false;
+        plan->why_not = "retention";
+    }
+    if (retention->ttl_turns > 0 && plan->stores)
+        plan->ttl_ms = retention->ttl_turns * SR_TURN_SECONDS * MS;
+}
+
 void sr_cache_plan(struct sr_cache_plan *out, const struct sr_config *config,
                    const struct sr_config_decision *decision, const struct sr_cache_controls *controls,
                    const struct sr_identity *identity)
@@ -122,6 +142,8 @@ void sr_cache_plan(struct sr_cache_plan *out, const struct sr_config *config,
     out->stores = use->ttl_s != 0;
     out->why_not = out->stores ? NULL : "ttl";
     out->ttl_ms = ttl * MS;
+    if (decision && decision->n_emits)
+        retain(out, &decision->emits[0].retention);
     for (size_t i = 0; use->controls && i < controls->n; i++)
         if (sr_bytes_eq_nocase(controls->headers[i].name, sr_bytes_str(use->header)))
             obey_all(out, controls->headers[i].value);

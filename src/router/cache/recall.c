@@ -34,6 +34,7 @@ static int key_of_request(struct sr_recall *r, struct sr_cache_key *out)
     struct sr_key_part parts[] = {
         {"version", sr_bytes_str(sr_version_text)},
         {"epoch", sr_bytes_str(r->env.router->config->revision)},
+        {"profile", sr_bytes_str(r->env.router->profile)},
         {"tenant", id->tenant},
         {"user", id->user},
         {"team", id->team},
@@ -141,6 +142,7 @@ static int key_of_partition(struct sr_recall *r, const struct sr_recall_decided 
         {"scope", sr_bytes_str(scopes[use->scope])},
         {"owner", r->plan.owner},
         {"tenant", use->scope == SR_SCOPE_GLOBAL ? SR_LIT("") : r->env.identity->tenant},
+        {"profile", sr_bytes_str(r->env.router->profile)},
         {"decision", sr_bytes_str(decision ? decision->name : "")},
         {"model", sr_bytes_str(d->model)},
         {"dialect", sr_bytes_str(r->env.doc->dialect->name)},

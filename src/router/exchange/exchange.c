@@ -17,6 +17,7 @@
 #include "router/exchange/phases.h"
 #include "router/exchange/place.h"
 #include "router/exchange/pool.h"
+#include "router/exchange/profile.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
 #include "router/exchange/route.h"
@@ -243,6 +244,8 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         return;
     enum sr_body_step step = sr_body_feed(body, p, n, last, &refusal);
     sr_exchange_note_body(x);
+    if (body->automatic && step != SR_BODY_REFUSED && !x->record.recipe)
+        sr_exchange_enter(x);
     if (step == SR_BODY_REFUSED)
         sr_exchange_refuse(x, &refusal);
     else if (step == SR_BODY_COMPLETE)
@@ -427,6 +430,7 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
 void sr_exchange_explains(sr_exchange *x)
 {
     x->recall.purpose = SR_PURPOSE_EXPLAIN;
+    x->record.explains = true;
 }
 
 void sr_exchange_warms(sr_exchange *x, int64_t ttl_s)

@@ -57,7 +57,7 @@ struct sr_exchange_pools {
 /* Owned by one thread. Everything it points to lives in its arena, its buffers or its router. */
 struct sr_exchange {
     sr_runtime *runtime;
-    struct sr_router *router;
+    struct sr_router *router;   /* the whole one, or the profile that routes the request (profile.h) */
     struct sr_metrics *metrics; /* NULL: metrics are off */
     struct sr_exchange_env env; /* `post` NULL: no env */
     struct sr_arena arena;

@@ -300,6 +300,38 @@ static void list_replay(struct header_list *list, const struct sr_record *r)
         list_text(list, SR_LIT("x-vsr-replay-id"), r->replay_id);
 }
 
+static void recipe_headers(struct header_list *list, const struct sr_record *r)
+{
+    if (r->recipe)
+        list_text(list, SR_LIT("x-vsr-selected-recipe"), r->recipe);
+    if (r->canary && r->debug) {
+        list_text(list, SR_LIT("x-vsr-canary"), r->canary);
+        list_text(list, SR_LIT("x-vsr-canary-side"), sr_canary_side_name(r->canary_side));
+    }
+}
+
+static void list_flag(struct header_list *list, struct sr_bytes name, bool says, bool value)
+{
+    if (says)
+        list_set(list, name, value ? SR_LIT("true") : SR_LIT("false"));
+}
+
+/* What the decision emits, as far as it says it. */
+static void retention_headers(struct header_list *list, const struct sr_config_decision *decision)
+{
+    const struct sr_config_retention *retention =
+        decision && decision->n_emits ? &decision->emits[0].retention : NULL;
+    if (!retention)
+        return;
+    list_flag(list, SR_LIT("x-vsr-retention-drop"), retention->says_drop, retention->drop);
+    if (retention->says_ttl)
+        list_number(list, SR_LIT("x-vsr-retention-ttl-turns"), (unsigned long long)retention->ttl_turns);
+    list_flag(list, SR_LIT("x-vsr-retention-keep-current-model"), retention->says_model,
+              retention->keep_model);
+    list_flag(list, SR_LIT("x-vsr-retention-prefer-prefix"), retention->says_prefix,
+              retention->prefer_prefix);
+}
+
 static void routed_headers(struct header_list *list, const struct sr_record *r,
                            const struct sr_router *router)
 {
@@ -321,10 +353,13 @@ static void routed_headers(struct header_list *list, const struct sr_record *r,
         list_set(list, SR_LIT("x-vsr-selected-confidence"),
                  sr_bytes_str(sr_arena_printf(list->arena, "%.4f", r->confidence)));
     }
+    recipe_headers(list, r);
     if (r->choice.algorithm && r->choice.algorithm[0])
         list_text(list, SR_LIT("x-vsr-selected-algorithm"), r->choice.algorithm);
-    if (r->debug)
+    if (r->debug) {
         debug_headers(list, r, router);
+        retention_headers(list, sr_record_decision(r, router->config));
+    }
 }
 
 /* Finds headers of an upstream's answer that only the router may set, and those that are not valid any
@@ -349,7 +384,7 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
                        struct sr_header_edits *edits)
 {
     *edits = (struct sr_header_edits){.struct_size = sizeof *edits};
-    struct header_list set = list_new(arena, 41);
+    struct header_list set = list_new(arena, 49);
     struct sr_bytes *remove = sr_arena_calloc(arena, answer->n + 1, sizeof *remove);
     bool has_id = false;
     for (size_t i = 0; i < answer->n; i++)
@@ -404,6 +439,7 @@ static struct sr_bytes seconds_text(struct sr_arena *arena, unsigned seconds)
 static void cached_headers(struct header_list *list, const struct sr_record *r)
 {
     list_set(list, SR_LIT("x-vsr-cache-hit"), SR_LIT("true"));
+    recipe_headers(list, r);
     list_text(list, SR_LIT("x-vsr-selected-model"), r->model_name);
     list_text(list, SR_LIT("x-vsr-selected-reasoning"), r->reasoning ? "on" : "off");
     if (r->category[0])
@@ -438,12 +474,14 @@ static void limit_headers(struct header_list *list, const struct sr_record_limit
 int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, const char *content_type,
                      struct sr_arena *arena, const struct sr_header **headers, size_t *n_headers)
 {
-    struct header_list list = list_new(arena, 24);
+    struct header_list list = list_new(arena, 32);
     list_text(&list, SR_LIT("content-type"), content_type);
     list_set(&list, SR_LIT("x-request-id"), r->id);
     list_set(&list, SR_LIT("x-vsr-schema-version"), SR_LIT(SCHEMA_VERSION));
     if (r->response_path)
         list_text(&list, SR_LIT("x-vsr-response-path"), r->response_path);
+    if (r->outcome == SR_OUTCOME_FAST || r->outcome == SR_OUTCOME_BLOCKED)
+        recipe_headers(&list, r);
     if (r->outcome == SR_OUTCOME_FAST) {
         list_text(&list, SR_LIT("x-vsr-selected-decision"), r->decision_name);
         list_set(&list, SR_LIT("x-vsr-fast-response"), SR_LIT("true"));

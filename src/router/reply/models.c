@@ -1,5 +1,5 @@
-/* GET /v1/models and /v1/models/{id}: the automatic names, and the models of the configuration with their
- * cards. */
+/* GET /v1/models and /v1/models/{id}: the automatic names, those of entrypoints, and the models of the
+ * configuration with their cards. */
 #include "router/reply/models.h"
 
 #include "base/json_write.h"
@@ -50,22 +50,40 @@ static void put_head(struct sr_json_writer *w, const struct sr_router *router, c
     sr_json_text(w, "owned_by", owner);
 }
 
-static void put_routing(struct sr_json_writer *w, const char *resolution, bool default_route)
+/* `recipe` NULL: the client names its model. */
+static void put_routing(struct sr_json_writer *w, const char *resolution, bool default_route,
+                        const char *recipe)
 {
     sr_json_object(w, "routing");
     sr_json_text(w, "resolution", resolution);
     sr_json_bool(w, "selectable", true);
     sr_json_bool(w, "default_route", default_route);
+    if (recipe)
+        sr_json_text(w, "recipe", recipe);
     sr_json_object_end(w);
     sr_json_object_end(w);
 }
 
+/* A name that asks the router to choose, an automatic one or an entrypoint's. */
 static int put_auto(struct sr_json_writer *w, const struct sr_router *router, const char *name, bool first)
 {
+    const struct sr_config *config = router->config;
+    int recipe = sr_config_recipe_of(config, sr_bytes_str(name));
+    const char *own = recipe >= 0 ? config->recipes[recipe].description : "";
     put_head(w, router, name, "semroute");
-    sr_json_text(w, "description", "Chooses the model that suits the request");
-    put_routing(w, "virtual", first);
+    sr_json_text(w, "description", own[0] ? own : "Chooses the model that suits the request");
+    put_routing(w, "virtual", first, sr_config_recipe_name(config, recipe));
     return w->rc;
+}
+
+static int put_entrypoints(struct sr_json_writer *w, const struct sr_router *router)
+{
+    const struct sr_config *config = router->config;
+    int rc = SR_OK;
+    for (size_t i = 0; i < config->n_entrypoints; i++)
+        for (size_t k = 0; !rc && k < config->entrypoints[i].model_names.count; k++)
+            rc = put_auto(w, router, config->entrypoints[i].model_names.items[k], false);
+    return rc;
 }
 
 static int put_model(struct sr_json_writer *w, const struct sr_router *router,
@@ -84,7 +102,7 @@ static int put_model(struct sr_json_writer *w, const struct sr_router *router,
     put_strings(w, "capabilities", &model->capabilities);
     put_strings(w, "tags", &model->tags);
     put_loras(w, &model->loras);
-    put_routing(w, "passthrough", false);
+    put_routing(w, "passthrough", false, NULL);
     return w->rc;
 }
 
@@ -102,6 +120,8 @@ int sr_reply_models(const struct sr_router *router, const struct sr_identity *id
     sr_json_array(&w, "data");
     for (size_t i = 0; !rc && i < names->count; i++)
         rc = put_auto(&w, router, names->items[i], i == 0);
+    if (!rc)
+        rc = put_entrypoints(&w, router);
     for (size_t i = 0; !rc && i < n; i++)
         if (sr_identity_may_use(identity, config, (int)i))
             rc = put_model(&w, router, &config->models[i]);

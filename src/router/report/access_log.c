@@ -59,6 +59,12 @@ static void put_request(struct sr_json_writer *w, const struct sr_record *r, con
         put_text(w, "requested_model", "auto");
     else if (r->requested_model >= 0)
         put_text(w, "requested_model", config->models[r->requested_model].name);
+    if (config->n_recipes)
+        put_text(w, "recipe", r->recipe);
+    if (r->canary) {
+        put_text(w, "canary", r->canary);
+        put_text(w, "canary_side", sr_canary_side_name(r->canary_side));
+    }
 }
 
 static void put_verdict(struct sr_json_writer *w, const struct sr_record *r)

@@ -338,6 +338,12 @@ static void put_request(struct sr_json_writer *w, const struct sr_explain *e)
     sr_json_object(w, "request");
     put_text(w, "dialect", e->record->dialect);
     sr_json_bool(w, "automatic", e->record->automatic);
+    if (e->router->config->n_recipes)
+        put_note(w, "recipe", e->record->recipe);
+    if (e->record->canary) {
+        put_text(w, "canary", e->record->canary);
+        put_text(w, "canary_side", sr_canary_side_name(e->record->canary_side));
+    }
     put_number(w, "bytes", (double)e->record->bytes_in);
     if (e->record->has_text) {
         put_number(w, "text_bytes", (double)e->record->text_bytes);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "cache/gate/gate.h"
+#include "router/report/measure_canary.h"
 
 #include <math.h>
 
@@ -398,4 +399,8 @@ void sr_measure_end(const struct sr_record *record, const struct sr_router *rout
     if (reason)
         count(&sink, SR_METRIC_ERRORS, model, reason);
     count(&sink, SR_METRIC_OUTCOMES, sr_door_name(record->door), sr_record_outcome(record));
+    if (record->recipe && router->config->n_recipes)
+        count(&sink, SR_METRIC_RECIPE_REQUESTS, record->recipe, sr_record_outcome(record));
+    if (record->canary && !record->explains)
+        sr_measure_canary(record, router->config, metrics);
 }

@@ -104,6 +104,7 @@ static bool take_model(struct sr_body *body, const struct sr_span *span, struct 
     }
     if (sr_config_is_auto(config, name)) {
         body->automatic = true;
+        body->recipe = sr_config_recipe_of(config, name);
         if (!dialect->routes_auto)
             sr_refuse(refusal, dialect->path ? 400 : 404, "model_not_automatic", "model",
                       "%s is not routed automatically: name a model",

@@ -25,6 +25,7 @@ struct sr_body {
     bool passing;         /* the rest is only checked, not kept */
     bool is_stream;       /* the client asked for a stream */
     bool automatic;       /* the client asked for an automatic model */
+    int recipe;           /* that it asked for with it, as an index; -1 = the top-level routing block */
     int model;            /* configured model that the client named, as an index; -1 = none so far */
     size_t next_span;     /* first span not yet searched for `model` */
     uint64_t complete_ns; /* time of the last byte; 0 = not yet */

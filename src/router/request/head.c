@@ -67,7 +67,7 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
         out->credentials[out->n_credentials++] = keep(arena, name, rc);
 }
 
-/* Keeps a header that a pool names; the first of its name. */
+/* Keeps a header that the configuration names; the first of its name. */
 static void keep_one(struct sr_head *out, const struct sr_request_head *head, struct sr_bytes name,
                      struct sr_arena *arena, int *rc)
 {
@@ -80,15 +80,15 @@ static void keep_one(struct sr_head *out, const struct sr_request_head *head, st
     }
 }
 
-/* Keeps the headers that pools and authz name. */
+/* Keeps the headers that pools, authz and canaries name. */
 static void keep_named(struct sr_head *out, const struct sr_request_head *head,
                        const struct sr_config *config, struct sr_arena *arena, int *rc)
 {
     const struct sr_config_global *global = &config->global;
-    if (!global->n_pools && !global->authz.n_providers)
+    size_t most = 2 * global->n_pools + 1 + global->authz.n_providers + global->n_canaries;
+    if (most == 1)
         return;
-    out->named =
-        sr_arena_calloc(arena, 2 * global->n_pools + 1 + global->authz.n_providers, sizeof *out->named);
+    out->named = sr_arena_calloc(arena, most, sizeof *out->named);
     if (!out->named) {
         *rc = SR_ENOMEM;
         return;
@@ -98,6 +98,9 @@ static void keep_named(struct sr_head *out, const struct sr_request_head *head,
         keep_one(out, head, sr_bytes_str(global->pools[i].queue.priority_header), arena, rc);
         keep_one(out, head, sr_bytes_str(global->pools[i].picking.session_header), arena, rc);
     }
+    for (size_t i = 0; i < global->n_canaries; i++)
+        if (global->canaries[i].by == SR_CANARY_SESSION)
+            keep_one(out, head, sr_bytes_str(global->canaries[i].session_header), arena, rc);
     for (size_t i = 0; i < global->authz.n_providers; i++)
         if (global->authz.providers[i].type == SR_AUTHZ_HEADER)
             keep_one(out, head, sr_bytes_str(global->authz.providers[i].header), arena, rc);

@@ -37,7 +37,7 @@ void sr_trial_leave_out(const struct sr_router *router, bool automatic, struct s
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
         bool other = !automatic && decision->mode == SR_MODE_SHADOW &&
-                     !(router->shadow_named && sr_router_is_for_named(decision));
+                     !(router->shadow_named && sr_config_holds_everywhere(decision));
         without[i] = other || !is_of(tenant, decision) ||
                      (decision->share < 1 && place_of(decision, key) >= decision->share);
     }

@@ -55,6 +55,16 @@ static bool find_arm(const struct sr_router *router, const sr_doc_value *root, s
     return false;
 }
 
+/* In any recipe. */
+static bool find_anywhere(const struct sr_router *router, const sr_doc_value *root, struct sr_arm_name *name,
+                          int *memory)
+{
+    bool found = false;
+    for (int i = -1; i < (int)router->config->n_recipes && !found; i++)
+        found = find_arm(sr_router_profile(router, i), root, name, memory);
+    return found;
+}
+
 static int note(sr_runtime *runtime, const sr_doc_value *root, double score)
 {
     struct sr_bytes id = sr_doc_string(sr_doc_get(root, "request_id"));
@@ -63,7 +73,7 @@ static int note(sr_runtime *runtime, const sr_doc_value *root, double score)
     if (id.p && id.n)
         return sr_arms_feedback(sr_runtime_arms(runtime), id, score);
     struct sr_router *router = sr_runtime_router(runtime);
-    bool found = find_arm(router, root, &name, &memory);
+    bool found = find_anywhere(router, root, &name, &memory);
     if (found)
         sr_arms_outcome(sr_runtime_arms(runtime), &name, score, memory);
     sr_router_unref(router);

@@ -202,6 +202,36 @@ static void test_full_decisions(void **state)
     sr_config_unref(c);
 }
 
+static void test_full_recipes(void **state)
+{
+    (void)state;
+    const struct sr_config *c = load_full();
+    const struct sr_config_retention *kept = &c->decisions[0].emits[0].retention;
+    assert_int_equal(c->decisions[0].n_emits, 1);
+    assert_true(kept->says_drop && kept->says_ttl && kept->says_model && kept->says_prefix);
+    assert_true(!kept->drop && kept->ttl_turns == 3 && kept->keep_model && kept->prefer_prefix);
+    assert_int_equal(c->n_recipes, 1);
+    assert_string_equal(c->recipes[0].name, "quick");
+    assert_string_equal(c->recipes[0].description, "the quick one");
+    assert_int_equal(c->recipes[0].config.strategy, SR_STRATEGY_CONFIDENCE);
+    assert_string_equal(c->recipes[0].config.decisions[0].name, "all");
+    assert_string_equal(c->entrypoints[0].model_names.items[1], "site/fast");
+    assert_int_equal(c->entrypoints[0].recipe, 0);
+    assert_false(c->global.model_selection.enabled);
+    assert_string_equal(c->global.model_selection.algorithm.type, "bandit");
+    assert_true(c->global.model_selection.algorithm.bandit.exploration == 0.3);
+    const struct sr_config_canary *canary = &c->global.canaries[0];
+    assert_string_equal(canary->name, "next");
+    assert_true(canary->of == 0 && canary->recipe == -1 && canary->share == 0.3);
+    assert_int_equal(canary->by, SR_CANARY_SESSION);
+    assert_string_equal(canary->session_header, "x-talk");
+    assert_string_equal(canary->models.items[0].value, "small");
+    assert_string_equal(canary->config->global.domain_model, "d.safetensors");
+    assert_string_equal(canary->config->global.jailbreak_model, "j.safetensors");
+    assert_string_equal(canary->config->global.pii_model, "folder");
+    sr_config_unref(c);
+}
+
 static void test_full_global(void **state)
 {
     (void)state;
@@ -641,6 +671,7 @@ int main(void)
         cmocka_unit_test(test_full_backends),
         cmocka_unit_test(test_full_signals),
         cmocka_unit_test(test_full_decisions),
+        cmocka_unit_test(test_full_recipes),
         cmocka_unit_test(test_full_global),
         cmocka_unit_test(test_full_cache),
         cmocka_unit_test(test_full_is_complete),

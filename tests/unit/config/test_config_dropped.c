@@ -144,7 +144,7 @@ static void test_nothing_is_left(void **state)
     (void)state;
     config_problem(DECISIONS("  - {name: d, rules: " NEW "}\n  - {name: e, rules: " NOT_NEW "}\n"), true,
                    SR_PROBLEM_ERROR, 8, 3, "no decision is left");
-    config_problem(CONFIG_MODELS "recipes: [{name: r}]\n", true, SR_PROBLEM_ERROR, 1, 1,
+    config_problem(CONFIG_MODELS "routin: [{name: r}]\n", true, SR_PROBLEM_ERROR, 1, 1,
                    "no decision is left");
     config_problem(DECISIONS("  - {name: d, rules: " NEW "}\n"), false, SR_PROBLEM_ERROR, 8, 29,
                    "unknown value");

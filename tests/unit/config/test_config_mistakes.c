@@ -68,7 +68,8 @@ static void test_keys(void **state)
     config_error("version: v0.3\nrouting: {zzzz: 1}\n", 2, 11, "unknown key `zzzz` in a routing");
     config_error("version: v0.3\nrouting: {signals: {classifiers: [{name: r}]}}\n", 2, 21,
                  "`classifiers` is not supported by this version of semroute");
-    config_error("version: v0.3\nrecipes: [{name: r}]\n", 2, 1, "`recipes` is not supported");
+    config_error("version: v0.3\nglobal: {router: {learning: {enabled: true}}}\n", 2, 19,
+                 "`learning` is not supported");
     config_error(CONFIG_MODELS "listeners: [{name: x}]\n", 5, 13, "`port` is missing in this listener");
 }
 
@@ -308,7 +309,6 @@ static void test_decisions(void **state)
     (void)state;
     config_error(DECISION("modelRefs: [{model: thre}]"), 8, 35, "no model `thre`");
     config_error(DECISION("modelRefs: [{model: two}]"), 8, 35, "model `two` has no backend_refs");
-    config_error(DECISION("modelRefs: [{model: one, weight: 2}]"), 8, 40, "`weight`");
     config_error(DECISION("modelRefs: [{model: one, reasoning_effort: lots}]"), 8, 58,
                  "unknown value `lots`");
     config_problem(DECISION("modelRefs: [{model: one, use_reasoning: true}]"), false, SR_PROBLEM_WARNING, 8,
@@ -335,7 +335,7 @@ static void test_decisions(void **state)
     config_error(DECISION("algorithm: {type: kmeans}"), 8, 33, "`kmeans` is not supported");
     config_error(DECISION("algorithm: {type: knn}"), 8, 33, "the type `knn` needs the block `knn`");
     config_error(DECISION("algorithm: {type: sttic}"), 8, 33, "did you mean `static`?");
-    config_error(DECISION("emits: [{kind: retention}]"), 8, 15, "`emits` is not supported");
+    config_error(DECISION("adaptations: [{kind: retention}]"), 8, 15, "`adaptations` is not supported");
     config_error(DECISION("tier: -1"), 8, 21, "`tier` must be between 0");
     config_error("version: v0.3\nrouting: {decisions: [{name: d}]}\n", 2, 23,
                  "no modelRefs, and there is no default_model");
@@ -413,8 +413,8 @@ static void test_lenient(void **state)
 {
     (void)state;
     config_problem("version: v0.3\nroutng: {}\n", true, SR_PROBLEM_WARNING, 2, 1, "did you mean `routing`?");
-    config_problem("version: v0.3\nrecipes: [{name: r}]\n", true, SR_PROBLEM_WARNING, 2, 1,
-                   "is not supported");
+    config_problem("version: v0.3\nglobal: {router: {learning: {enabled: true}}}\n", true, SR_PROBLEM_WARNING,
+                   2, 19, "is not supported");
     config_problem(PLUGIN("{type: pii}"), true, SR_PROBLEM_WARNING, 8, 32, "is not supported");
     config_problem(DECISION("tier: x"), true, SR_PROBLEM_ERROR, 8, 21, "expected a whole number");
 }

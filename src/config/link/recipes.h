@@ -1,0 +1,16 @@
+/* Recipes: routing blocks beside the top-level one, and the names that ask for them. */
+#ifndef SR_CONFIG_LINK_RECIPES_H
+#define SR_CONFIG_LINK_RECIPES_H
+
+#include "config/bind/binder.h"
+
+/* Makes each recipe a configuration of its own: the file's, with the recipe's routing block in place of the
+ * top-level one, the rules of that block which it names, and the decisions of that block which protect.
+ * Resolves entrypoints. After all else is linked, as recipes copy it. */
+void sr_link_recipes(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
+/* The index of a recipe; -1 with `default`, where no recipe has that name, and with a problem at `at`. */
+int sr_link_find_recipe(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
+                        const char *name);
+
+#endif
