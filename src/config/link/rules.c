@@ -31,15 +31,6 @@ static const char *rule_name(const struct sr_config *config, const struct sr_fie
     return name;
 }
 
-/* True when a lenient load left out a part of a rule: a key, or the word of one, here or below. */
-static bool is_partial(const struct sr_binder *b, const struct sr_yaml_node *rule)
-{
-    bool partial = rule && sr_bind_dropped(b, rule);
-    for (size_t i = 0; rule && rule->kind != SR_YAML_SCALAR && !partial && i < rule->count; i++)
-        partial = is_partial(b, rule->items[i]);
-    return partial;
-}
-
 /* `projection` names the outputs of mappings. True when there is one of which nothing was dropped. */
 static bool link_band(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
                       const struct sr_yaml_node *routing, const char *name)
@@ -52,7 +43,7 @@ static bool link_band(struct sr_binder *b, const struct sr_yaml_node *at, const 
         for (size_t k = 0; k < config->mappings[i].n_bands; k++) {
             if (strcmp(config->mappings[i].bands[k].name, name) == 0)
                 return !sr_link_is_partial_score(b, projections, config, config->mappings[i].source) &&
-                       !is_partial(b, sr_link_item(mappings, i));
+                       !sr_bind_is_partial(b, sr_link_item(mappings, i));
             sr_nearest_try(&nearest, config->mappings[i].bands[k].name);
         }
     sr_bind_unsupported(b, at, "no output `%.60s` in routing.projections.mappings%s", name,
@@ -66,9 +57,9 @@ bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_no
     const struct sr_yaml_node *scores = sr_yaml_get(projections, "scores");
     for (size_t i = 0; i < config->n_scores; i++) {
         const struct sr_yaml_node *score = sr_link_item(scores, i), *inputs = sr_yaml_get(score, "inputs");
-        bool partial = is_partial(b, score) || is_partial(b, inputs);
+        bool partial = sr_bind_is_partial(b, score) || sr_bind_is_partial(b, inputs);
         for (size_t k = 0; inputs && k < inputs->count; k++)
-            partial = partial || is_partial(b, inputs->items[k]);
+            partial = partial || sr_bind_is_partial(b, inputs->items[k]);
         if (strcmp(config->scores[i].name, name) == 0)
             return partial;
     }
@@ -109,7 +100,8 @@ bool sr_link_rule_name(struct sr_binder *b, const struct sr_yaml_node *at, const
     }
     for (size_t i = 0; (name = rule_name(config, list, i)) != NULL; i++) {
         if (sr_bytes_eq(sr_bytes_str(name), wanted))
-            return !is_partial(b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i));
+            return !sr_bind_is_partial(
+                b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i));
         sr_nearest_try(&nearest, name);
     }
     sr_bind_unsupported(b, at, "no rule `%.60s` in routing.signals.%s%s", rule, list->key,
@@ -123,7 +115,7 @@ static void link_leaf(struct sr_binder *b, const struct sr_yaml_node *node, cons
     if (!rule->name[0])
         return;
     bool whole = sr_link_rule_name(b, sr_bind_at(node, "name"), config, routing, rule->type, rule->name);
-    if (b->lenient && (!whole || is_partial(b, node)))
+    if (b->lenient && (!whole || sr_bind_is_partial(b, node)))
         rule->op = SR_RULE_UNKNOWN;
 }
 
