@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 
 # What semroute refuses by name, as `check` says it.
-STAYS_OUT = ("remom", "fusion", "workflows", "memory", "vector_store", "rag", "hallucination",
+STAYS_OUT = ("remom", "fusion", "workflows", "confidence", "ratings", "memory", "vector_store", "rag", "hallucination",
              "hallucination_mitigation", "image_gen")
 
 

@@ -202,6 +202,8 @@ struct sr_target {
     double weight;                   /**< share of requests among the targets */
     const struct sr_header *headers; /**< set on the request: credentials, extra headers */
     size_t n_headers;                /**< items in `headers` */
+    bool unversioned;                /**< the request path goes without the `/v1` at its front */
+    const char *query;               /**< added to the request's query; NULL or "": nothing */
 };
 
 /* ---- ticket: the choice of a target and its result -------------------------------------------- */

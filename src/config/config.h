@@ -58,6 +58,8 @@ struct sr_config_backend {
     const char *host;
     int port;
     const char *base_path;   /* path prefix before /v1..., no trailing slash; from base_url */
+    bool unversioned;        /* the client's path follows it without its /v1 */
+    const char *query;       /* is added to each request's query; empty = nothing */
     const char *chat_path;   /* replaces the path of chat completions; empty = as the client asked */
     const char *auth_header; /* "Authorization" */
     const char *auth_prefix; /* "Bearer" */
@@ -740,13 +742,27 @@ enum sr_unread_kind {
 /* Whether content of a kind counts for guards. */
 enum sr_unread_action { SR_UNREAD_ON_ERROR, SR_UNREAD_IGNORE };
 
-/* Who may call what: keys of global.semroute. */
+/* global.services.management_api.auth.tokens[] */
+struct sr_config_admin_token {
+    const char *token; /* empty: its variable is not set, and it opens nothing */
+    const char *role;
+    bool reads; /* GET and HEAD */
+    bool acts;  /* every request */
+};
+
+/* Who may call what: keys of global.semroute and of global.services.management_api. */
 struct sr_config_access {
     struct sr_strings endpoints;   /* forwarded paths; none: those of inference (config/endpoints.h) */
     bool allow_anonymous;          /* clients without an identity may use a backend's key */
     const char *admin_token;       /* of the admin listeners; empty: none */
     bool admin_open;               /* they need no token on addresses that other machines reach */
     struct sr_strings admin_hosts; /* names in `Host` besides localhost and addresses */
+    const char *auth_mode;         /* "none" or "bearer" */
+    bool admin_bearer;             /* the admin listeners answer holders of a token alone */
+    struct sr_config_admin_token *tokens;
+    size_t n_tokens;
+    struct sr_named_strings *roles; /* permissions by the name of a role */
+    size_t n_roles;
 };
 
 /* global.semroute.guards.system_prompts: texts of the system role that are not judged as attacks */
@@ -825,23 +841,26 @@ struct sr_config_global {
     const char *auto_model_name;
     struct sr_strings auto_model_names; /* "auto", "vllm-sr/auto", auto_model_name (MoM), auto_model_names */
     bool include_config_models_in_list;
-    bool skip_processing;               /* honour x-vsr-skip-processing: true */
-    double domain_threshold;            /* 0.6 */
-    const char *domain_fallback;        /* "other" */
-    const char *domain_model;           /* file; empty = the embedded one */
-    double jailbreak_threshold;         /* of rules that have none: 0.7 */
-    const char *jailbreak_model;        /* file; empty = the embedded one */
-    struct sr_strings jailbreak_labels; /* labels that mean an attack; none: all but benign ones */
-    double pii_threshold;               /* of rules that have none: 0.7 */
-    const char *pii_model;              /* folder; empty = the bundled neural classifier */
-    double override_confidence;         /* fusion: a classifier at least this sure overrides; 0 = never */
-    uint64_t signal_deadline_ms;        /* 1,000: of a request without text */
-    double signal_deadline_ms_per_kib;  /* 1: more for each KiB of text */
-    uint64_t signal_deadline_max_ms;    /* 25,000: but not more than this */
-    bool request_headers;               /* X-VSR-* on the upstream request */
-    bool debug_headers;                 /* the debug set without x-vsr-debug */
-    const char *access_log;             /* "stdout", "off" or a file; "off" */
-    const char *log_level;              /* debug, info, warn, error */
+    bool skip_processing;                /* honour x-vsr-skip-processing: true */
+    double domain_threshold;             /* 0.6 */
+    double fact_check_threshold;         /* of the label `needs_fact_check`: 0.5 */
+    double feedback_threshold;           /* of the likeliest label: 0.5 */
+    const char *domain_fallback;         /* "other" */
+    const char *domain_model;            /* file; empty = the embedded one */
+    enum sr_on_error jailbreak_on_error; /* of conditions that do not say it */
+    double jailbreak_threshold;          /* of rules that have none: 0.7 */
+    const char *jailbreak_model;         /* file; empty = the embedded one */
+    struct sr_strings jailbreak_labels;  /* labels that mean an attack; none: all but benign ones */
+    double pii_threshold;                /* of rules that have none: 0.7 */
+    const char *pii_model;               /* folder; empty = the bundled neural classifier */
+    double override_confidence;          /* fusion: a classifier at least this sure overrides; 0 = never */
+    uint64_t signal_deadline_ms;         /* 1,000: of a request without text */
+    double signal_deadline_ms_per_kib;   /* 1: more for each KiB of text */
+    uint64_t signal_deadline_max_ms;     /* 25,000: but not more than this */
+    bool request_headers;                /* X-VSR-* on the upstream request */
+    bool debug_headers;                  /* the debug set without x-vsr-debug */
+    const char *access_log;              /* "stdout", "off" or a file; "off" */
+    const char *log_level;               /* debug, info, warn, error */
     bool metrics;
     int loops, workers; /* 0 = by the machine */
     struct sr_config_compression compression;

@@ -32,6 +32,7 @@ struct sr_decision {
     const char *category_name; /* first matched domain rule's name; "" = none */
     bool overridden;           /* a more confident classifier replaced an earlier winner */
     bool unsure;               /* it matches only because on_error says so of what could not be read */
+    bool unknown;              /* it matches only because a condition that is not understood may hold */
     uint32_t errors;           /* mask of signal types that failed: the request is degraded */
     /* Set by the owner before a model is chosen, where an algorithm ranks the candidates. */
     const double *scores;  /* [candidates]: higher is better; NULL: the category's scores hold */

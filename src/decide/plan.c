@@ -331,6 +331,8 @@ static void finish(const struct sr_plan *plan, int winner, float confidence, boo
         if ((plan->types >> type & 1) && results[type] && (results[type]->status || results[type]->over))
             out->errors |= UINT32_C(1) << type;
     out->unsure = winner >= 0 && is_unsure(plan, &plan->entries[winner], results);
+    out->unknown = winner >= 0 && plan->entries[winner].has_rules &&
+                   !sr_rule_is_known(&plan->nodes[plan->entries[winner].first], results);
     name_category(plan, winner, results, out);
 }
 

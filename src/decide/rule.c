@@ -55,8 +55,12 @@ int sr_rule_compile(const struct sr_config_rule *rule, const struct sr_signals *
     if (rule->op == SR_RULE_NOT && rule->n_children != 1)
         return sr_err_set(err, SR_EINVAL, "decision `%s`: NOT takes exactly one condition", decision);
     int rc = rule->op == SR_RULE_LEAF ? compile_leaf(rule, signals, decision, node, err) : SR_OK;
-    for (size_t i = 0; rc == SR_OK && rule->op != SR_RULE_LEAF && i < rule->n_children; i++)
+    node->partial = rule->op == SR_RULE_UNKNOWN;
+    for (size_t i = 0; rc == SR_OK && rule->op != SR_RULE_LEAF && i < rule->n_children; i++) {
+        uint32_t child = *used;
         rc = sr_rule_compile(&rule->children[i], signals, decision, nodes, used, err);
+        node->partial |= rc == SR_OK && nodes[child].partial;
+    }
     node->size = *used - first;
     return rc;
 }
@@ -69,6 +73,7 @@ static struct sr_rule_value point(bool yes, float confidence)
 struct evaluation {
     const struct sr_signal_result *const *results;
     bool doubts;  /* leaves without a full result take the value that keeps the tree from matching */
+    bool known;   /* so do conditions that are not understood */
     bool negated; /* below an odd number of NOT */
 };
 
@@ -110,7 +115,7 @@ static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, const str
  * that. */
 static struct sr_rule_value eval_unknown(const struct sr_rule_node *node, const struct evaluation *e)
 {
-    bool matches = node->on_error == SR_ON_ERROR_MATCH && !e->doubts;
+    bool matches = node->on_error == SR_ON_ERROR_MATCH && !e->doubts && !e->known;
     return point(matches != e->negated, 0.0f);
 }
 
@@ -166,7 +171,7 @@ static struct sr_rule_value eval_or(const struct sr_rule_node *node, const struc
 
 static struct sr_rule_value eval_not(const struct sr_rule_node *node, const struct evaluation *e)
 {
-    struct evaluation below = {e->results, e->doubts, !e->negated};
+    struct evaluation below = {e->results, e->doubts, e->known, !e->negated};
     struct sr_rule_value child = eval(&node[1], &below);
     if (child.state == SR_RULE_OPEN)
         return (struct sr_rule_value){SR_RULE_OPEN, 1.0f, 1.0f, child.open};
@@ -192,11 +197,24 @@ static struct sr_rule_value eval(const struct sr_rule_node *node, const struct e
 struct sr_rule_value sr_rule_eval(const struct sr_rule_node *node, sr_rule_results results)
 {
     struct evaluation e = {.results = results};
-    return eval(node, &e);
+    struct sr_rule_value value = eval(node, &e);
+    if (node->partial && value.state == SR_RULE_YES) { /* does it hold without what is not understood? */
+        struct evaluation of_known = {.results = results, .known = true};
+        struct sr_rule_value known = eval(node, &of_known);
+        value.state = known.state == SR_RULE_OPEN ? SR_RULE_OPEN : SR_RULE_YES;
+        value.open |= known.open;
+    }
+    return value;
 }
 
 bool sr_rule_is_sure(const struct sr_rule_node *node, sr_rule_results results)
 {
     struct evaluation e = {.results = results, .doubts = true};
+    return eval(node, &e).state == SR_RULE_YES;
+}
+
+bool sr_rule_is_known(const struct sr_rule_node *node, sr_rule_results results)
+{
+    struct evaluation e = {.results = results, .known = true};
     return eval(node, &e).state == SR_RULE_YES;
 }

@@ -18,6 +18,7 @@ struct sr_rule_node {
     uint8_t type;     /* leaf: enum sr_signal_type */
     uint8_t on_error; /* leaf, unknown: enum sr_on_error */
     bool has_predicate;
+    bool partial;  /* it has a condition that is not understood, here or below */
     uint32_t rule; /* leaf: index in the signal's rules */
     uint32_t size;
     const struct sr_config_predicate *predicate;
@@ -39,6 +40,10 @@ struct sr_rule_value sr_rule_eval(const struct sr_rule_node *node, sr_rule_resul
 /* For a tree that is yes: false when it is so only because on_error says it of a signal that failed or did
  * not read all. */
 bool sr_rule_is_sure(const struct sr_rule_node *node, sr_rule_results results);
+
+/* For a tree that is yes: false when it is so only because a condition that is not understood
+ * (SR_RULE_UNKNOWN) may hold. */
+bool sr_rule_is_known(const struct sr_rule_node *node, sr_rule_results results);
 
 /* Nodes of a configured tree. SR_ELIMIT: deeper than SR_RULE_DEPTH_MAX. */
 int sr_rule_count(const struct sr_config_rule *rule, const char *decision, size_t *count,

@@ -73,6 +73,8 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
             .host = backend->host,
             .port = backend->port,
             .base_path = backend->base_path,
+            .unversioned = backend->unversioned,
+            .query = backend->query,
             .tls_ca_file = backend->tls_ca_file,
             .tls_verify = backend->tls_verify,
             .weight = backend->weight,

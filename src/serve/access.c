@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 
-/* Compares in a time that depends on the length of `given` alone. */
+/* Compares in a time that depends on the length of `given` alone. No value equals an empty secret. */
 static bool is_secret(struct sr_bytes given, struct sr_bytes secret)
 {
     volatile unsigned char difference = given.n != secret.n;
+    if (secret.n == 0)
+        return false;
     for (size_t i = 0; i < given.n; i++)
         difference |= (unsigned char)(given.p[i] ^ secret.p[i % secret.n]);
     return difference == 0;
@@ -16,10 +18,22 @@ bool sr_access_has_token(const struct sr_config_access *access, const struct sr_
 {
     static const struct sr_bytes scheme = {"Bearer ", sizeof "Bearer " - 1};
     struct sr_bytes value = sr_http_head_value(head, SR_LIT("authorization"));
-    struct sr_bytes token = sr_bytes_str(access->admin_token);
-    if (!token.n || value.n <= scheme.n || !sr_bytes_eq_nocase(sr_bytes_of(value.p, scheme.n), scheme))
+    bool reads = sr_bytes_eq(head->method, SR_LIT("GET")) || sr_bytes_eq(head->method, SR_LIT("HEAD"));
+    if (value.n <= scheme.n || !sr_bytes_eq_nocase(sr_bytes_of(value.p, scheme.n), scheme))
         return false;
-    return is_secret(sr_bytes_trim(sr_bytes_of(value.p + scheme.n, value.n - scheme.n)), token);
+    struct sr_bytes given = sr_bytes_trim(sr_bytes_of(value.p + scheme.n, value.n - scheme.n));
+    bool has = is_secret(given, sr_bytes_str(access->admin_token));
+    for (size_t i = 0; i < access->n_tokens; i++) {
+        const struct sr_config_admin_token *token = &access->tokens[i];
+        bool same = is_secret(given, sr_bytes_str(token->token));
+        has |= same && (token->acts || (token->reads && reads));
+    }
+    return has;
+}
+
+bool sr_access_needs_token(const struct sr_config_access *access)
+{
+    return access->admin_token[0] || access->admin_bearer;
 }
 
 /* ---- the host ---- */
@@ -106,8 +120,10 @@ bool sr_access_admits(const struct sr_config_access *access, const struct sr_htt
 {
     if (sr_access_has_token(access, head))
         return true;
-    if (access->admin_token[0])
-        return refuse(refusal, 401, "Send `authorization: Bearer TOKEN` with global.semroute.admin.token.");
+    if (sr_access_needs_token(access))
+        return refuse(refusal, 401,
+                      "Send `authorization: Bearer TOKEN` with a token of global.semroute.admin or of "
+                      "global.services.management_api that may do this.");
     if (!loopback && !access->admin_open)
         return refuse(refusal, 403,
                       "This listener is reachable from other machines: set global.semroute.admin.token, or "

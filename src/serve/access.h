@@ -15,8 +15,12 @@ struct sr_access_refusal {
     const char *message; /* constant; says what to do */
 };
 
-/* True when a token is configured and the request has it. Takes the same time for every wrong token. */
+/* True when the request has a token that may do this: that of `semroute.admin`, or one of `management_api`,
+ * of which some may only read. Takes the same time for every wrong token. */
 bool sr_access_has_token(const struct sr_config_access *access, const struct sr_http_head *head);
+
+/* Do the listeners answer holders of a token alone? */
+bool sr_access_needs_token(const struct sr_config_access *access);
 
 /* May this request use a listener on a loopback address (`loopback`), or on another one? With the token
  * always. Without it never where one is configured or the listener is reachable from other machines and not

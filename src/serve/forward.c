@@ -82,16 +82,17 @@ bool sr_forward_sets(const struct sr_forward *forward, struct sr_bytes name)
 struct sr_bytes sr_forward_path(const struct sr_verdict *verdict, const struct sr_target *target,
                                 struct sr_arena *arena)
 {
+    static const struct sr_bytes version = {"/v1/", 4};
     struct sr_bytes path = verdict->target;
-    if (!target || target->base_path[0] == '\0')
+    const char *query = target && target->query ? target->query : "";
+    if (!target || (target->base_path[0] == '\0' && !target->unversioned && !query[0]))
         return path;
-    size_t n = strlen(target->base_path);
-    char *joined = sr_arena_alloc(arena, n + path.n);
-    if (!joined)
-        return (struct sr_bytes){NULL, 0};
-    memcpy(joined, target->base_path, n);
-    memcpy(joined + n, path.p, path.n);
-    return sr_bytes_of(joined, n + path.n);
+    if (target->unversioned && path.n >= version.n && memcmp(path.p, version.p, version.n) == 0)
+        path = sr_bytes_of(path.p + version.n - 1, path.n - version.n + 1);
+    const char *mark = !query[0] ? "" : path.n && memchr(path.p, '?', path.n) ? "&" : "?";
+    const char *joined =
+        sr_arena_printf(arena, "%s%.*s%s%s", target->base_path, (int)path.n, path.p, mark, query);
+    return joined ? sr_bytes_str(joined) : (struct sr_bytes){NULL, 0};
 }
 
 /* ---- the client's address ---- */

@@ -154,6 +154,9 @@ def pii_rule(**rule):
 PII_RULE = pii_rule()
 JAILBREAK_RULE = site(decisions=[by("jailbreak", "j")], signals=jailbreak(), inference=LINEAR)
 
+STOPPED = site(decisions=[decision(rules={"jailbreak": "j"}, plugins=[{"type": "fast_response", "configuration": {"message": "No."}}])],
+               signals=jailbreak(), inference=LINEAR)
+
 KEYS = [
     refused(S + "jailbreak[].name", JAILBREAK_RULE, ("j", "k"), "no rule `j`"),
     Key(S + "jailbreak[].threshold", JAILBREAK_RULE, (0.5, 1.0), explain(lambda e: e.rule()["matched"], MILD), (True, False)),
@@ -180,7 +183,7 @@ KEYS = [
     Key(M + "prompt_guard.threshold", JAILBREAK_RULE, (0.5, 1.0), explain(lambda e: e.rule()["matched"], MILD), (True, False)),
     refused(M + "classifier.pii.model_id", PII_RULE, (ABSENT, "%/nothing"), "the built-in model takes its place"),
     refused(M + "prompt_guard.model_id", JAILBREAK_RULE, (ABSENT, "%/nothing.safetensors"), "the built-in model takes its place"),
-    refused(M + "prompt_guard.on_error", JAILBREAK_RULE, ("block", "allow"), "is not supported"),
+    refused(M + "prompt_guard.on_error", STOPPED, ("block", "allow"), "is open"),
     Key(M + "prompt_guard.positive_labels[]", JAILBREAK_RULE, ("jailbreak", "benign"),
         explain(lambda e: e.rule()["matched"], ATTACK), (True, False)),
     Key(M + "classifier.pii.threshold", PII_RULE, (0.5, 0.9), explain(lambda e: e.rule()["matched"], "see you Monday"),

@@ -93,7 +93,7 @@ PROVIDERS = [
         (ABSENT, "fam"), explain(lambda e: "enable_thinking" in e.edits), (False, True)),
     refused("providers.models[].api_format", site(), ("openai", "anthropic"), "is not supported"),
     refused("providers.models[].backend_refs[].provider", site(), ("openai", "anthropic"), "is not supported"),
-    refused("providers.models[].backend_refs[].type", site(), ("vllm", "minimax"), "is not supported"),
+    refused("providers.models[].backend_refs[].type", site(), ("vllm", "anthropic"), "is not supported"),
     Key("providers.models[].external_model_ids.*", site(model("one", "@0", external_model_ids={"vllm": "a"})), ("org/a", "org/b"),
         explain(lambda e: e.edits), ('"org/a"', '"org/b"')),
     refused("global.router.config_source", site(router={}), ("file", "kubernetes"), "no resources of Kubernetes"),

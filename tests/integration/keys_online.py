@@ -14,6 +14,7 @@ from keys_site import ABSENT, MATH, check, decision, model, site
 from test_http_behaviour import Wire, post_bytes
 
 PORT = free_ports(2)
+MANAGEMENT = "global.services.management_api.auth."
 BACKEND = "providers.models[].backend_refs[]."
 GATEWAY = "global.semroute.gateway."
 PATIENCE = 2.0  # seconds after which a probe takes it that nothing will come
@@ -107,6 +108,26 @@ MORE = Between(3)
 
 def scraped(gateway, bench, headers=None):
     return request(gateway.metrics_port, "GET", "/metrics", headers=headers).status
+
+
+def managed(role="viewer"):
+    config = site()
+    auth = {"mode": "bearer", "tokens": [{"env": "LANG_TOKEN", "role": role}], "roles": {"reader": ["cache.read"]}}
+    config["global"]["services"] = {"management_api": {"auth": auth}}
+    return config
+
+
+def unproved(config, bench):
+    with bench.serve(config, env={"LANG_TOKEN": "t"}) as gateway:
+        return scraped(gateway, bench)
+
+
+def with_token(config, bench):
+    """What a token opens: the metrics, and a text to classify."""
+    with bench.serve(config, env={"LANG_TOKEN": "t", "OTHER_TOKEN": "u"}) as gateway:
+        header = {"authorization": "Bearer t"}
+        return (scraped(gateway, bench, header),
+                request(gateway.api_port, "POST", "/api/v1/classify/security", {"text": "hello"}, headers=header).status)
 
 
 def everywhere(config, bench):
@@ -299,6 +320,8 @@ UPSTREAMS = [
     Key(BACKEND + "extra_headers.*", backend(extra_headers={"X-Team": "a"}), ("a", "b"), sent(r"^x-team: (.*)\r"), ("a", "b")),
     Key(BACKEND + "chat_path", backend(), (ABSENT, "/x/v1/chat/completions"), sent(r"^POST (\S+)"),
         ("/v1/chat/completions", "/x/v1/chat/completions")),
+    Key(BACKEND + "api_version", site(model("one", {"base_url": "http://@0", "type": "azure-openai", "chat_path": "/x/v1/chat/completions"})), ("2024-10-21", "v2"),
+        sent(r"^POST (\S+)"), tuple(f"/openai/deployments/one/x/v1/chat/completions?api-version={v}" for v in ("2024-10-21", "v2"))),
     Key(BACKEND + "api_key", backend(), (ABSENT, "mine"), sent(r"^authorization: (.*)\r", authorization="Bearer yours"),
         ("Bearer yours", "Bearer mine")),
     Key(BACKEND + "api_key_env", backend(), ("HOME", "NO_SUCH_VARIABLE"),
@@ -334,6 +357,11 @@ PROGRAM = [
     Key("global.semroute.endpoints[]", site(endpoints=["x"]), ("default", "/v1/completions"), status(), (200, 404)),
     Key("global.semroute.allow_anonymous", backend(api_key="k"), (ABSENT, True), status(), (401, 200)),
     Key("global.semroute.admin.token", site(admin={}), (ABSENT, "t0ken"), served(scraped), (200, 401)),
+    Key(MANAGEMENT + "mode", managed(), ("none", "bearer"), unproved, (200, 401)),
+    Key(MANAGEMENT + "tokens[].env", managed(), ("LANG_TOKEN", "OTHER_TOKEN"), with_token, ((200, 401), (401, 401))),
+    Key(MANAGEMENT + "tokens[].role", managed(), ("operator", "viewer"), with_token, ((200, 200), (200, 401))),
+    Key(MANAGEMENT + "roles.*[]", managed("reader"), ("cache.read", "cache.manage"), with_token,
+        ((200, 401), (401, 401))),
     Key("global.semroute.admin.open", site(admin={}), (False, True), everywhere, (403, 200)),
     Key("global.semroute.admin.hosts[]", site(admin={"hosts": ["x"]}), ("other.example", "own.example"),
         served(lambda g, b: scraped(g, b, {"host": "own.example"})), (403, 200)),

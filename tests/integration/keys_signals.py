@@ -7,6 +7,7 @@ from keys_offline import Key, by, explain, refused
 from keys_site import ABSENT, site, write
 
 S = "routing.signals."
+WRONG = ["What is the capital of Australia?", "Sydney.", "No, that is wrong. It is Canberra."]
 TURNS = ["How do I sort a list in Python?", "Use sorted().", "How can I sort a Python list?"]
 SORT = "Write a Python function that sorts a list"
 POEM = "Write a poem about the sea"
@@ -180,6 +181,11 @@ MEANING = [
     described("fact_check", "fact_check", {"name": "needs_fact_check"}),
     named("user_feedbacks", "user_feedback", {"name": "wrong_answer"}, "satisfied", "no rule `wrong_answer`"),
     described("user_feedbacks", "user_feedback", {"name": "wrong_answer"}),
+    acts("global.model_catalog.modules.hallucination_mitigation.fact_check.threshold", "fact_check", "needs_fact_check",
+         {"fact_check": [{"name": "needs_fact_check"}]}, (0.2, 1), (True, False), talk("When was the Eiffel Tower built?")),
+    refused("global.model_catalog.modules.hallucination_mitigation.enabled", site(), (False, True), "is not supported"),
+    acts("global.model_catalog.modules.feedback_detector.threshold", "user_feedback", "wrong_answer",
+         {"user_feedbacks": [{"name": "wrong_answer"}]}, (0.2, 1), (True, False), talk(*WRONG)),
     named("kb", "kb", KB, "bb", "no rule `b`"),
     refused(S + "kb[].kb", site(decisions=[by("kb", "b")], signals={"kb": [KB]}), ("mmlu_kb", "my_kb"), "no knowledge base"),
     acts(S + "kb[].match", "kb", "b", {"kb": [{**KB, "target": {"kind": "label", "value": "law"}}]}, ("threshold", "best"),

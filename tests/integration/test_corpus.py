@@ -41,7 +41,9 @@ WARNS = {
     "absent_models": ["not-here-encoder", "not-here-domain", "not-here-pii", "not-here-guard"],
     "default_elsewhere": ["some-other-deployment"],
     "domain_prompts": ["system_prompt", "semantic_cache_enabled"],
+    "management": ["may only read", "SR_CORPUS_TOKEN", "SR_CORPUS_ADMIN"],
     "model_named_auto": ["MoM"],
+    "other_services": ["learning", "external", "endpoint", "protocol"],
     "own_domains": ["urgent_request"],
     "secrets": ["SR_CORPUS_KEY", "SR_CORPUS_HOST", "{{PREDICTOR}}", "<namespace>"],
     "told": ["response_api", "tracing", "Kubernetes", "qwen3_model_path", "enable_soft_matching", "min_score_threshold"],
@@ -71,6 +73,9 @@ ROUTES = [
     ("fuzzy", "When does my reimbursment come?", ("near", "large")),
     ("fuzzy", "When does my reimbursmnt come?", ("near", "large")),
     ("fuzzy", "When does my enforcement come?", (None, "small")),
+    ("other_services", ATTACK, ("stop", None)),
+    ("other_services", "hello", ("rest", "one")),
+    ("hosted_providers", "hello", (None, "wide")),
     ("own_domains", MATH, ("sums", "large")),
     ("backend_kinds", "hello", (None, "kind")),
     ("adapter_default", "hello", (None, "base")),
@@ -89,7 +94,7 @@ def test_what_it_says_acts(name, text, expected, tmp_path):
 
 
 def test_every_file_is_tried():
-    tried = {name for name, *_ in ROUTES} | {"prompts", "secrets", "told"}
+    tried = {name for name, *_ in ROUTES} | {"management", "prompts", "secrets", "told"}
     assert tried == {path.stem for path in CORPUS.glob("*.yaml")}
 
 

@@ -63,6 +63,14 @@ bool sr_bind_dropped(const struct sr_binder *b, const struct sr_yaml_node *node)
     return false;
 }
 
+bool sr_bind_is_partial(const struct sr_binder *b, const struct sr_yaml_node *node)
+{
+    bool partial = node && sr_bind_dropped(b, node);
+    for (size_t i = 0; node && node->kind != SR_YAML_SCALAR && !partial && i < node->count; i++)
+        partial = sr_bind_is_partial(b, node->items[i]);
+    return partial;
+}
+
 void sr_bind_unset(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
 {
     va_list args;

@@ -36,6 +36,9 @@ void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, c
 void sr_bind_drop(struct sr_binder *b, const struct sr_yaml_node *node);
 bool sr_bind_dropped(const struct sr_binder *b, const struct sr_yaml_node *node);
 
+/* True when a lenient load leaves out a part of `node` that would act, here or below. */
+bool sr_bind_is_partial(const struct sr_binder *b, const struct sr_yaml_node *node);
+
 /* What has to be there before the configuration is used: an error, or a warning in a draft. */
 void sr_bind_unset(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
     SR_PRINTF(3, 4);

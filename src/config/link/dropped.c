@@ -85,6 +85,8 @@ static void tell(struct sr_binder *b, const struct sr_yaml_node *node, const str
     bool closed = protects(decision);
     bool all = closed ? !can_be(&decision->rules, false, false) : !can_be(&decision->rules, true, false);
     describe(config, decision, does);
+    if (closed && !decision->plugins.guard.set && decision->plugins.fast_response.set)
+        snprintf(does, sizeof does, "they are refused (503)");
     sr_bind_warning(b, sr_bind_at(node, "rules"),
                     "decision `%.60s` lost %zu condition%s: %s requests, and %s", decision->name, dropped,
                     dropped > 1 ? "s" : "",
@@ -96,20 +98,20 @@ static void tell(struct sr_binder *b, const struct sr_yaml_node *node, const str
 /* Was a plugin, or a part of it, dropped without which more is allowed than the file says? */
 static bool restricts(const struct sr_binder *b, const struct sr_yaml_node *plugin)
 {
-    static const char *const whole[] = {"jailbreak", "pii", NULL}, *const parts[] = {
-                                                                       "header_mutation", "request_params",
-                                                                       "response_jailbreak", NULL};
+    static const char *const whole[] = {"jailbreak", "pii", NULL};
+    static const char *const parts[] = {"header_mutation", "request_params", "response_jailbreak", NULL};
+    static const char *const tools[] = {"tools", "tool_selection", NULL};
     const struct sr_yaml_node *type = sr_link_name(plugin, "type");
     const struct sr_yaml_node *configuration = sr_yaml_get(plugin, "configuration");
     const struct sr_yaml_node *mode = sr_link_name(configuration, "mode");
     const struct sr_yaml_node *action = sr_link_name(configuration, "hallucination_action");
-    bool lost = sr_bind_dropped(b, plugin), partial = configuration && sr_bind_dropped(b, configuration);
+    bool lost = sr_bind_dropped(b, plugin), partial = sr_bind_is_partial(b, configuration);
     if (!type || (!lost && !partial))
         return false;
     if (sr_key_is_among(parts, type->text))
         return true;
-    if (sr_bytes_eq(type->text, SR_LIT("tools")))
-        return lost && (!mode || !sr_bytes_eq(mode->text, SR_LIT("passthrough")));
+    if (sr_key_is_among(tools, type->text))
+        return !mode || !sr_bytes_eq(mode->text, SR_LIT("passthrough"));
     if (sr_bytes_eq(type->text, SR_LIT("hallucination")))
         return lost && action && sr_bytes_eq(action->text, SR_LIT("block"));
     return lost && sr_key_is_among(whole, type->text);

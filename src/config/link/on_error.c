@@ -29,26 +29,36 @@ static bool protects(const struct sr_config_decision *decision)
     return decision->plugins.guard.set || decision->plugins.fast_response.set;
 }
 
-static void link_leaf(struct sr_binder *b, const struct sr_yaml_node *node,
+/* What `prompt_guard.on_error` makes of the closed value. */
+static enum sr_on_error by_default(const struct sr_config *config, const struct sr_config_rule *leaf,
+                                   enum sr_on_error value)
+{
+    bool open =
+        strcmp(leaf->type, "jailbreak") == 0 && config->global.jailbreak_on_error == SR_ON_ERROR_NO_MATCH;
+    enum sr_on_error other = value == SR_ON_ERROR_MATCH ? SR_ON_ERROR_NO_MATCH : SR_ON_ERROR_MATCH;
+    return open ? other : value;
+}
+
+static void link_leaf(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
                       const struct sr_config_decision *decision, struct sr_config_rule *leaf, bool negated)
 {
     enum sr_on_error value = closed(decision, leaf, negated);
     if (!leaf->says_on_error)
-        leaf->on_error = value;
-    else if (leaf->on_error != value && protects(decision) && reads_guards_texts(leaf))
+        leaf->on_error = by_default(config, leaf, value);
+    if (leaf->on_error != value && protects(decision) && reads_guards_texts(leaf))
         sr_bind_warning(b, sr_bind_at(node, "on_error"),
                         "decision `%.60s` is open: requests that `%.20s` could not read pass it",
                         decision->name, leaf->type);
 }
 
-static void link_rule(struct sr_binder *b, const struct sr_yaml_node *node,
+static void link_rule(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
                       const struct sr_config_decision *decision, struct sr_config_rule *rule, bool negated)
 {
     const struct sr_yaml_node *conditions = sr_yaml_get(node, "conditions");
     if (rule->op == SR_RULE_LEAF)
-        link_leaf(b, node, decision, rule, negated);
+        link_leaf(b, node, config, decision, rule, negated);
     for (size_t i = 0; i < rule->n_children; i++)
-        link_rule(b, sr_link_item(conditions, i), decision, &rule->children[i],
+        link_rule(b, sr_link_item(conditions, i), config, decision, &rule->children[i],
                   negated != (rule->op == SR_RULE_NOT));
 }
 
@@ -58,6 +68,7 @@ void sr_link_on_error(struct sr_binder *b, const struct sr_yaml_node *routing, s
     for (size_t i = 0; i < config->n_decisions; i++) {
         struct sr_config_decision *decision = &config->decisions[i];
         if (decision->has_rules)
-            link_rule(b, sr_yaml_get(sr_link_item(decisions, i), "rules"), decision, &decision->rules, false);
+            link_rule(b, sr_yaml_get(sr_link_item(decisions, i), "rules"), config, decision, &decision->rules,
+                      false);
     }
 }

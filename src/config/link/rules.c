@@ -30,15 +30,6 @@ const char *sr_link_rule_at(const struct sr_config *config, const struct sr_fiel
     return name;
 }
 
-/* True when a lenient load left out a part of a rule: a key, or the word of one, here or below. */
-static bool is_partial(const struct sr_binder *b, const struct sr_yaml_node *rule)
-{
-    bool partial = rule && sr_bind_dropped(b, rule);
-    for (size_t i = 0; rule && rule->kind != SR_YAML_SCALAR && !partial && i < rule->count; i++)
-        partial = is_partial(b, rule->items[i]);
-    return partial;
-}
-
 /* What a block has of a name. */
 enum found { FOUND_NOTHING, FOUND_PARTLY, FOUND_WHOLE };
 
@@ -57,7 +48,7 @@ static enum found find_band(const struct sr_binder *b, const struct sr_config *c
         for (size_t k = 0; k < config->mappings[i].n_bands; k++) {
             if (sr_bytes_eq(sr_bytes_str(config->mappings[i].bands[k].name), nearest->word))
                 return found(!sr_link_is_partial_score(b, projections, config, config->mappings[i].source) &&
-                             !is_partial(b, sr_link_item(mappings, i)));
+                             !sr_bind_is_partial(b, sr_link_item(mappings, i)));
             sr_nearest_try(nearest, config->mappings[i].bands[k].name);
         }
     return FOUND_NOTHING;
@@ -71,7 +62,7 @@ static enum found find_rule(const struct sr_binder *b, const struct sr_config *c
     for (size_t i = 0; (name = sr_link_rule_at(config, list, i)) != NULL; i++) {
         if (sr_bytes_eq(sr_bytes_str(name), nearest->word))
             return found(
-                !is_partial(b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i)));
+                !sr_bind_is_partial(b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i)));
         sr_nearest_try(nearest, name);
     }
     return FOUND_NOTHING;
@@ -96,9 +87,9 @@ bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_no
     const struct sr_yaml_node *scores = sr_yaml_get(projections, "scores");
     for (size_t i = 0; i < config->n_scores; i++) {
         const struct sr_yaml_node *score = sr_link_item(scores, i), *inputs = sr_yaml_get(score, "inputs");
-        bool partial = is_partial(b, score) || is_partial(b, inputs);
+        bool partial = sr_bind_is_partial(b, score) || sr_bind_is_partial(b, inputs);
         for (size_t k = 0; inputs && k < inputs->count; k++)
-            partial = partial || is_partial(b, inputs->items[k]);
+            partial = partial || sr_bind_is_partial(b, inputs->items[k]);
         if (strcmp(config->scores[i].name, name) == 0)
             return partial;
     }
@@ -153,7 +144,7 @@ static void link_leaf(struct sr_binder *b, const struct sr_yaml_node *node, cons
     if (!rule->name[0])
         return;
     bool whole = sr_link_rule_name(b, sr_bind_at(node, "name"), config, routing, rule->type, rule->name);
-    if (b->lenient && (!whole || is_partial(b, node)))
+    if (b->lenient && (!whole || sr_bind_is_partial(b, node)))
         rule->op = SR_RULE_UNKNOWN;
 }
 

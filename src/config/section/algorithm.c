@@ -184,8 +184,10 @@ const struct sr_section sr_section_algorithm = {
     .name = "algorithm",
     .help = "How one of several candidates is chosen.",
     SR_FIELDS(fields),
-    .later = (const char *const[]){"on_error", "router_dc", "automix", "hybrid", "kmeans", "svm", "mlp",
-                                   "prompt", "confidence", "ratings", "remom", "fusion", "workflows", NULL},
+    .inert = (const struct sr_inert_key[]){{"on_error", "one request is one call of one model", false},
+                                           {NULL, NULL, false}},
+    .later = (const char *const[]){"router_dc", "automix", "hybrid", "kmeans", "svm", "mlp", "prompt",
+                                   "confidence", "ratings", "remom", "fusion", "workflows", NULL},
     .finish = finish,
 };
 

@@ -17,7 +17,7 @@ static const struct sr_field rule_fields[] = {
     {"conditions", SR_FIELD_LIST, RULE(children), RULE(n_children), .of = &sr_section_rule,
      .help = "rules, nested as deep as needed"},
     {"type", SR_FIELD_WORD, RULE(type), .words = sr_leaf_types, .later = sr_leaf_types_later,
-     .flags = SR_FIELD_DROPPABLE, .help = "the signal type"},
+     .flags = SR_FIELD_DROPPABLE, .help = "the signal type; `always` has no `name`, and matches"},
     {"name", SR_FIELD_TEXT, RULE(name), .help = "the name of one of that signal's rules"},
     {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = sr_on_error_words,
      .def_note = "`match` in guards (not `allow`) and for jailbreak and pii, else `no_match`",
@@ -55,7 +55,11 @@ static void finish_rule(struct sr_binder *b, const struct sr_yaml_node *node, vo
         sr_bind_error(b, node, "`operator` is missing in this rule: AND, OR or NOT");
     else if (!type)
         sr_bind_error(b, node, "`type` is missing in this rule");
-    else if (!rule->type[0])
+    else if (strcmp(rule->type, SR_RULE_ALWAYS) == 0) {
+        rule->op = SR_RULE_AND; /* of nothing */
+        rule->type = rule->name = "";
+        return;
+    } else if (!rule->type[0])
         rule->op = SR_RULE_UNKNOWN; /* of a type that is reported */
     else if (!rule->name[0])
         sr_bind_unsupported(b, node, "`name` is missing in this rule");

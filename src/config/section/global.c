@@ -61,8 +61,11 @@ static const struct sr_section router_section = {
     .name = "global.router",
     .help = "Settings for every request.",
     SR_FIELDS(router_fields),
-    .later = (const char *const[]){"learning", NULL},
-    .switched = (const char *const[]){"learning", NULL},
+    .inert = (const struct sr_inert_key[]){{"learning",
+                                            "the algorithm of a decision chooses among its models; `bandit` "
+                                            "learns from outcomes",
+                                            true},
+                                           {NULL, NULL, false}},
     .finish = finish_router,
 };
 
@@ -89,6 +92,8 @@ static const struct sr_section observability_section = {
 static const struct sr_field services_fields[] = {
     {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
     {"authz", SR_FIELD_OBJECT, .of = &sr_section_authz, .help = "who is asking"},
+    {"management_api", SR_FIELD_OBJECT, .of = &sr_section_management,
+     .help = "who may use the admin listeners"},
     {"ratelimit", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_ratelimit,
      .help = "how much clients may ask for"},
     {"router_replay", SR_FIELD_OBJECT, GLOBAL(replay), .of = &sr_section_router_replay,
@@ -98,7 +103,6 @@ static const struct sr_section services_section = {
     .name = "global.services",
     .help = "What the program offers besides routing.",
     SR_FIELDS(services_fields),
-    .later = (const char *const[]){"management_api", NULL},
     .inert =
         (const struct sr_inert_key[]){
             {"response_api", "/v1/responses is forwarded, and the upstream keeps its responses", true},
@@ -141,6 +145,10 @@ static const struct sr_field modules_fields[] = {
      .help = "the model behind the `jailbreak` signal"},
     {"prompt_compression", SR_FIELD_OBJECT, GLOBAL(compression), .of = &sr_section_compression,
      .help = "compression of long texts for signals"},
+    {"hallucination_mitigation", SR_FIELD_OBJECT, .of = &sr_section_hallucination,
+     .help = "the threshold of the `fact_check` signal"},
+    {"feedback_detector", SR_FIELD_OBJECT, .of = &sr_section_feedback_detector,
+     .help = "the threshold of the `user_feedback` signal"},
     {"modality_detector", SR_FIELD_OBJECT, .of = &sr_section_modality_detector,
      .help = "the words behind the `modality` signal"},
 };
@@ -148,11 +156,7 @@ static const struct sr_section modules_section = {
     .name = "modules",
     .help = "What the models are used for.",
     SR_FIELDS(modules_fields),
-    .later = (const char *const[]){"hallucination_mitigation", NULL},
-    .switched = (const char *const[]){"hallucination_mitigation", NULL},
-    .inert = (const struct sr_inert_key[]){{"feedback_detector",
-                                            "the signal `user_feedback` has a classifier of its own", true},
-                                           {"complexity", "the signal `complexity` compares examples", true},
+    .inert = (const struct sr_inert_key[]){{"complexity", "the signal `complexity` compares examples", true},
                                            {NULL, NULL, false}},
 };
 static const struct sr_field catalog_fields[] = {
@@ -166,8 +170,9 @@ static const struct sr_section catalog_section = {
     .name = "global.model_catalog",
     .help = "The models that semroute itself runs.",
     SR_FIELDS(catalog_fields),
-    .later = (const char *const[]){"external", NULL},
-    .inert = (const struct sr_inert_key[]){{"system", SR_INERT_FOLDER, true}, {NULL, NULL, false}},
+    .inert = (const struct sr_inert_key[]){{"system", SR_INERT_FOLDER, true},
+                                           {"external", SR_INERT_ELSEWHERE, true},
+                                           {NULL, NULL, false}},
 };
 
 static const struct sr_field admin_fields[] = {

@@ -145,8 +145,8 @@ const struct sr_section sr_section_policy = {
     SR_FIELDS(policy_fields),
 };
 
-static const struct sr_enum_word guard_errors[] = {{"block", 0}, {NULL, 0}};
-static const char *const guard_errors_later[] = {"allow", NULL};
+static const struct sr_enum_word guard_errors[] = {
+    {"block", SR_ON_ERROR_MATCH}, {"allow", SR_ON_ERROR_NO_MATCH}, {NULL, 0}};
 
 static const struct sr_field prompt_guard_fields[] = {
     {"threshold", SR_FIELD_NUMBER, GLOBAL(jailbreak_threshold), .def = "0.7", .min = 0, .max = 1,
@@ -156,17 +156,19 @@ static const struct sr_field prompt_guard_fields[] = {
          "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
     {"positive_labels", SR_FIELD_TEXTS, GLOBAL(jailbreak_labels),
      .def_note = "all but `benign`, `safe` and `normal`", .help = "the model's labels that mean an attack"},
-    {"on_error", SR_FIELD_ENUM, .words = guard_errors, .later = guard_errors_later, .def = "block",
-     .flags = SR_FIELD_DECLARED,
-     .help = "block: rules match what the model could not read; a rule's own `on_error` says otherwise"},
+    {"on_error", SR_FIELD_ENUM, GLOBAL(jailbreak_on_error), .words = guard_errors, .def = "block",
+     .help = "block: conditions match what the model could not read; allow: they do not; a condition's own "
+             "`on_error` says otherwise"},
 };
 
 const struct sr_section sr_section_prompt_guard = {
     .name = "prompt_guard",
     .help = "The model behind the `jailbreak` signal.",
     SR_FIELDS(prompt_guard_fields),
-    .later = (const char *const[]){"use_vllm", "protocol", "endpoint", NULL},
     .inert = (const struct sr_inert_key[]){SR_INERT_CLASSIFIER,
+                                           {"use_vllm", SR_INERT_ELSEWHERE, true},
+                                           {"protocol", SR_INERT_ELSEWHERE, true},
+                                           {"endpoint", SR_INERT_ELSEWHERE, true},
                                            {"enabled", SR_INERT_ENABLED, false},
                                            {"jailbreak_mapping_path", SR_INERT_LABELS, false},
                                            {NULL, NULL, false}},

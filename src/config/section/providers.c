@@ -3,6 +3,7 @@
 #include "config/section/section.h"
 
 #include "config/bind/value.h"
+#include "config/section/provider.h"
 
 #include <stdlib.h>
 
@@ -10,9 +11,6 @@
 #define MODEL(member)   offsetof(struct sr_config_model, member)
 
 static const struct sr_enum_word protocols[] = {{"http", 0}, {"https", 1}, {NULL, 0}};
-static const struct sr_enum_word providers[] = {{"openai", 0}, {"vllm", 0}, {"chat", 0}, {NULL, 0}};
-static const char *const providers_later[] = {"anthropic", "azure-openai", "bedrock", "gemini",
-                                              "vertex-ai", "minimax",      NULL};
 static const struct sr_enum_word reasoning_types[] = {
     {"chat_template_kwargs", SR_REASONING_CHAT_TEMPLATE_KWARGS},
     {"reasoning_effort", SR_REASONING_EFFORT},
@@ -33,10 +31,13 @@ static const struct sr_field backend_fields[] = {
      .help = "the protocol of `endpoint`"},
     {"weight", SR_FIELD_NUMBER, BACKEND(weight), .def = "1", .min = 0, .max = 1e6,
      .flags = SR_FIELD_EXCLUSIVE, .help = "share of the requests, relative to the model's other backends"},
-    {"provider", SR_FIELD_ENUM, .words = providers, .later = providers_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED, .help = "the protocol family of the upstream; all words mean OpenAI's API"},
-    {"type", SR_FIELD_ENUM, .words = providers, .later = providers_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED, .help = "the same"},
+    {"provider", SR_FIELD_ENUM, .words = sr_provider_words, .later = sr_provider_words_later, .def = "openai",
+     .flags = SR_FIELD_DECLARED,
+     .help = "whose API it is: where its key goes and where chats are below its address"},
+    {"type", SR_FIELD_ENUM, .words = sr_provider_words, .later = sr_provider_words_later, .def = "openai",
+     .flags = SR_FIELD_DECLARED, .help = "the same, and comes first"},
+    {"api_version", SR_FIELD_REF, .def_note = "none",
+     .help = "azure-openai: the version of its API, sent as `api-version` in the query"},
     {"auth_header", SR_FIELD_TEXT, BACKEND(auth_header), .def = "Authorization", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the header that carries the key"},
     {"auth_prefix", SR_FIELD_TEXT, BACKEND(auth_prefix), .def = "Bearer",
@@ -168,9 +169,6 @@ static void finish_backend(struct sr_binder *b, const struct sr_yaml_node *node,
     backend->scheme = https ? "https" : "http";
     backend->host = sr_bind_dup(b, place.host);
     backend->port = place.port;
-    if (sr_bytes_eq(place.path, SR_LIT("/v1")) ||
-        (place.path.n > 3 && memcmp(place.path.p + place.path.n - 3, "/v1", 3) == 0))
-        place.path.n -= 3;
     backend->base_path = sr_bind_dup(b, place.path);
 }
 
@@ -179,7 +177,7 @@ static void prepare_backend(void *target)
     struct sr_config_backend *backend = target;
     backend->scheme = "http";
     backend->host = "";
-    backend->base_path = "";
+    backend->base_path = backend->query = "";
 }
 
 static const struct sr_section backend_section = {
@@ -187,7 +185,6 @@ static const struct sr_section backend_section = {
     .help = "One upstream that serves the model.",
     .size = sizeof(struct sr_config_backend),
     SR_FIELDS(backend_fields),
-    .later = (const char *const[]){"api_version", NULL},
     .prepare = prepare_backend,
     .finish = finish_backend,
 };
@@ -259,6 +256,9 @@ static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, v
         model->provider_model_id = sr_bind_dup(b, id->text);
     if (!model->provider_model_id[0])
         model->provider_model_id = model->name;
+    for (size_t i = 0; i < model->n_backends; i++)
+        sr_provider_apply(b, sr_yaml_get(node, "backend_refs")->items[i], model->provider_model_id,
+                          &model->backends[i]);
 }
 
 static void prepare_model(void *target)

@@ -5,14 +5,14 @@
 
 /* A type of sr_section_signals each, by the name of its section: "TYPE rule". */
 const struct sr_enum_word sr_leaf_types[] = {
-    {"keyword", 0},   {"domain", 0},     {"context", 0},
-    {"structure", 0}, {"language", 0},   {"jailbreak", 0},
-    {"pii", 0},       {"embedding", 0},  {"conversation", 0},
-    {"metadata", 0},  {"event", 0},      {"authz", 0},
-    {"modality", 0},  {"fact_check", 0}, {"user_feedback", 0},
-    {"reask", 0},     {"preference", 0}, {"complexity", 0},
-    {"kb", 0},        {"projection", 0}, /* its rules are the outputs of mappings */
-    {NULL, 0},
+    {"keyword", 0},      {"domain", 0},     {"context", 0},
+    {"structure", 0},    {"language", 0},   {"jailbreak", 0},
+    {"pii", 0},          {"embedding", 0},  {"conversation", 0},
+    {"metadata", 0},     {"event", 0},      {"authz", 0},
+    {"modality", 0},     {"fact_check", 0}, {"user_feedback", 0},
+    {"reask", 0},        {"preference", 0}, {"complexity", 0},
+    {"kb", 0},           {"projection", 0}, /* its rules are the outputs of mappings */
+    {SR_RULE_ALWAYS, 0}, {NULL, 0},
 };
 const char *const sr_leaf_types_later[] = {"classifier", NULL};
 

@@ -27,9 +27,11 @@ extern const struct sr_section sr_section_event;
 extern const struct sr_section sr_section_extproc;
 extern const struct sr_section sr_section_fact_check;
 extern const struct sr_section sr_section_feedback;
+extern const struct sr_section sr_section_feedback_detector;
 extern const struct sr_section sr_section_gateway;
 extern const struct sr_section sr_section_global;
 extern const struct sr_section sr_section_guards;
+extern const struct sr_section sr_section_hallucination;
 extern const struct sr_section sr_section_identity;
 extern const struct sr_section sr_section_inference;
 extern const struct sr_section sr_section_integrations;
@@ -39,6 +41,7 @@ extern const struct sr_section sr_section_kb_rule;
 extern const struct sr_section sr_section_keys_file;
 extern const struct sr_section sr_section_limits;
 extern const struct sr_section sr_section_listener;
+extern const struct sr_section sr_section_management;
 extern const struct sr_section sr_section_metadata;
 extern const struct sr_section sr_section_modality;
 extern const struct sr_section sr_section_modality_detector;
@@ -79,6 +82,9 @@ extern const struct sr_section sr_section_workloads;
 
 extern const struct sr_enum_word sr_picking_policies[], sr_on_error_words[], sr_effort_words[],
     sr_strategy_words[];
+/* A condition of this type has no name, and always matches. */
+#define SR_RULE_ALWAYS "always"
+
 /* The signal types that rules may name; ends with {NULL}. */
 extern const struct sr_enum_word sr_leaf_types[];
 /* Those of vLLM Semantic Router that are not there yet; ends with NULL. */
@@ -90,6 +96,9 @@ struct sr_config_pool;
 #define SR_INERT_RUNTIME "semroute has one runtime, on the CPU"
 #define SR_INERT_FOLDER  "a model is named by its folder (`model_id`), which says its architecture"
 #define SR_INERT_LABELS  "labels come from the model's folder"
+#define SR_INERT_VECTORS "texts are embedded by the router's one encoder"
+#define SR_INERT_ELSEWHERE                                                                                   \
+    "no other service is asked while a request is judged: built-in models take its place"
 #define SR_INERT_ENABLED "a signal is evaluated when a rule names it"
 
 /* Keys of the classifiers of vLLM Semantic Router, for a list of `inert`. */

@@ -62,4 +62,7 @@ const struct sr_section sr_section_tools = {
     .name = "tools",
     .help = "The database of tools that the plugins `tools` and `tool_selection` choose from.",
     SR_FIELDS(tools_fields),
+    .inert = (const struct sr_inert_key[]){{"model_type", SR_INERT_VECTORS, false},
+                                           {"target_dim", SR_INERT_VECTORS, false},
+                                           {NULL, NULL, false}},
 };

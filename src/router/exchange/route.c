@@ -101,6 +101,17 @@ static enum sr_phase_step guarded(sr_exchange *x)
     return SR_PHASE_NEXT;
 }
 
+/* The decision may be for this request, or not: a condition of it is not understood. Its answer is not given,
+ * and no model is asked. */
+static void refuse_undecided(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 503, "condition_not_supported", NULL,
+              "decision `%s` depends on a condition that this router does not have", x->record.decision_name);
+    refusal.reason = "condition_not_supported";
+    sr_exchange_refuse(x, &refusal);
+}
+
 static enum sr_phase_step routed(sr_exchange *x)
 {
     struct sr_record *r = &x->record;
@@ -110,6 +121,8 @@ static enum sr_phase_step routed(sr_exchange *x)
     r->confidence = (double)r->decision.confidence;
     if (r->guard.action == SR_GUARD_BLOCK) {
         block(x);
+    } else if (decision && decision->plugins.fast_response.set && r->decision.unknown) {
+        refuse_undecided(x);
     } else if (decision && decision->plugins.fast_response.set) {
         sr_exchange_begin_reply(x, SR_OUTCOME_FAST, 200, "fast_response");
         sr_exchange_reply_message(

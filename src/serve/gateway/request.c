@@ -95,7 +95,7 @@ static void count_refused(struct sr_gateway *gateway, int status)
 static bool sees_metrics(const struct sr_config *config, const struct sr_http_head *head)
 {
     const struct sr_config_access *access = &config->global.access;
-    return !access->admin_token[0] || sr_access_has_token(access, head);
+    return !sr_access_needs_token(access) || sr_access_has_token(access, head);
 }
 
 static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *request)

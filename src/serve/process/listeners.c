@@ -124,7 +124,7 @@ static int start_extproc(struct sr_server *server)
 /* A listener that other machines reach admits nothing without a token: says so at once. */
 static void warn_closed(const struct sr_config *config, bool loopback, const char *flag)
 {
-    if (!loopback && !config->global.access.admin_token[0] && !config->global.access.admin_open)
+    if (!loopback && !sr_access_needs_token(&config->global.access) && !config->global.access.admin_open)
         sr_log(SR_LOG_WARN, "admin_closed",
                "--%s: other machines reach this address, so only /health and /ready answer; set "
                "global.semroute.admin.token, or global.semroute.admin.open: true",

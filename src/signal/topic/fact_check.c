@@ -6,14 +6,13 @@
 
 #include "base/mem.h"
 
-#define THRESHOLD 0.5f /* probability from which a label counts */
-
 /* In the order of the head, and of the labels of config/section/signal_meaning.c. */
 static const char *const labels[] = {"no_fact_check_needed", "needs_fact_check"};
 enum { NO_FACT_CHECK };
 
 struct sr_signal_set {
     struct sr_label_set labels;
+    float threshold; /* of needs_fact_check */
 };
 
 static void fact_check_free(struct sr_signal_set *set)
@@ -32,6 +31,7 @@ static int fact_check_compile(struct sr_signal_set **out, const struct sr_config
         return SR_ENOMEM;
     set->labels.rules = config->fact_checks;
     set->labels.n = config->n_fact_checks;
+    set->threshold = (float)config->global.fact_check_threshold;
     int rc = sr_label_set_open(&set->labels, "fact_check", "fact_check", labels,
                                sizeof labels / sizeof labels[0], config, models, err);
     if (rc) {
@@ -61,7 +61,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
                         const struct sr_embedding_answer *answers, size_t n)
 {
     (void)n;
-    return sr_label_set_write(&set->labels, task, answers[0].vector, THRESHOLD, NO_FACT_CHECK);
+    return sr_label_set_write(&set->labels, task, answers[0].vector, set->threshold, NO_FACT_CHECK);
 }
 
 static int fact_check_start(const struct sr_signal_set *set, struct sr_signal_task *task)

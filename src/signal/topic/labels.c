@@ -43,7 +43,12 @@ int sr_label_set_write(const struct sr_label_set *set, struct sr_signal_task *ta
     for (size_t i = 1; i < result->n_labels; i++)
         if (probabilities[i] > probabilities[result->top])
             result->top = (int)i;
-    int found = probabilities[result->top] >= threshold ? result->top : otherwise;
+    int found = -1;
+    for (int i = 0; i < (int)result->n_labels; i++)
+        if (i != otherwise && (found < 0 || probabilities[i] > probabilities[found]))
+            found = i;
+    if (probabilities[found] < threshold)
+        found = otherwise;
     for (size_t i = 0; i < set->n; i++) {
         struct sr_signal_hit *hit = &result->hits[i];
         float probability = probabilities[set->rules[i].label];

@@ -8,14 +8,13 @@
 
 #include "base/mem.h"
 
-#define THRESHOLD 0.5f /* probability from which a label counts */
-
 /* In the order of the head, and of the labels of config/section/signal_meaning.c. */
 static const char *const labels[] = {"satisfied", "need_clarification", "wrong_answer", "want_different",
                                      "none"};
 
 struct sr_signal_set {
     struct sr_label_set labels;
+    float threshold; /* from which a label counts */
 };
 
 static void user_feedback_free(struct sr_signal_set *set)
@@ -34,6 +33,7 @@ static int user_feedback_compile(struct sr_signal_set **out, const struct sr_con
         return SR_ENOMEM;
     set->labels.rules = config->feedbacks;
     set->labels.n = config->n_feedbacks;
+    set->threshold = (float)config->global.feedback_threshold;
     int rc = sr_label_set_open(&set->labels, "user_feedback", "user_feedbacks", labels,
                                sizeof labels / sizeof labels[0], config, models, err);
     if (rc) {
@@ -63,7 +63,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
                         const struct sr_embedding_answer *answers, size_t n)
 {
     (void)n;
-    return sr_label_set_write(&set->labels, task, answers[0].vector, THRESHOLD, -1);
+    return sr_label_set_write(&set->labels, task, answers[0].vector, set->threshold, -1);
 }
 
 static int user_feedback_start(const struct sr_signal_set *set, struct sr_signal_task *task)

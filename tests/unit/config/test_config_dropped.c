@@ -62,7 +62,7 @@ static void test_ordinary_decisions_do_not_match(void **state)
 static void test_what_protects_matches(void **state)
 {
     (void)state;
-    check(ANSWERS(NEW), SR_ON_ERROR_MATCH, 0, "it matches all requests, and answers them itself");
+    check(ANSWERS(NEW), SR_ON_ERROR_MATCH, 0, "it matches all requests, and they are refused (503)");
     check(ANSWERS(NOT_NEW), SR_ON_ERROR_MATCH, 1, "it matches all requests");
     check(GUARD("block", NEW), SR_ON_ERROR_MATCH, 0, "it matches all requests, and blocks them");
     check(GUARD("flag", "{operator: AND, conditions: [" NEW ", " K "]}"), SR_ON_ERROR_MATCH, 1,

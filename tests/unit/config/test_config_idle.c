@@ -45,10 +45,26 @@ static void test_inert(void **state)
     config_problem(GLOBAL("services: {observability: {tracing: {enabled: true}}}"), false, SR_PROBLEM_WARNING,
                    5, 37, "`tracing` changes nothing: there are metrics and an access log");
     sr_config_unref(config_good(GLOBAL("services: {observability: {tracing: {enabled: false}}}")));
-    config_error(GLOBAL("model_catalog: {modules: {prompt_guard: {on_error: allow}}}"), 5, 61,
-                 "is not supported");
-    config_error(GLOBAL("model_catalog: {modules: {prompt_guard: {use_vllm: true}}}"), 5, 51,
-                 "is not supported");
+    static const char *const elsewhere[] = {"modules: {prompt_guard: {use_vllm: true}}",
+                                            "modules: {prompt_guard: {protocol: http_classify}}",
+                                            "external: [{model_role: guardrail}]",
+                                            "embeddings: {semantic: {endpoint: {base_url: 'http://a/v1'}}}"};
+    for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text, CONFIG_MODELS "global: {model_catalog: {\n%s}}\n", elsewhere[i]);
+        const char *key = strstr(elsewhere[i], i == 0   ? "use_vllm"
+                                               : i == 1 ? "protocol"
+                                               : i == 2 ? "external"
+                                                        : "endpoint");
+        config_problem(text, false, SR_PROBLEM_WARNING, 6, (uint32_t)(key - elsewhere[i]) + 1,
+                       "changes nothing: no other service is asked");
+    }
+    config_problem(GLOBAL("router: {learning: {enabled: true}}"), false, SR_PROBLEM_WARNING, 5, 19,
+                   "`bandit` learns");
+    sr_config_unref(config_good(GLOBAL("router: {learning: {enabled: false}}")));
+    sr_config_unref(
+        config_good(GLOBAL("model_catalog: {external: [], modules: {prompt_guard: {use_vllm: false}}}")));
+    sr_config_unref(config_good(GLOBAL("integrations: {tools: {model_type: mmbert, target_dim: 0}}")));
 }
 
 /* No inert key belongs to what says who may do what. */
@@ -141,6 +157,155 @@ static void test_endpoints(void **state)
                  "is a template");
 }
 
+/* Where the endpoints of each provider are below what a file gives, and where the key goes. */
+static void test_providers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys, *path, *query, *header, *prefix;
+        bool unversioned;
+    } cases[] = {
+        {"base_url: 'https://h/v1', type: openai", "", "", "Authorization", "Bearer", false},
+        {"base_url: 'https://h', provider: minimax", "", "", "Authorization", "Bearer", false},
+        {"base_url: 'https://r.x/openai/deployments/d', type: azure-openai, api_version: 2024-10-21",
+         "/openai/deployments/d", "api-version=2024-10-21", "api-key", "", true},
+        {"base_url: 'https://r.x/openai/deployments/d/', type: azure-openai", "/openai/deployments/d", "",
+         "api-key", "", true},
+        {"base_url: 'https://r.x', type: azure-openai, api_version: v", "/openai/deployments/base",
+         "api-version=v", "api-key", "", true},
+        {"base_url: 'https://r.x/openai', type: azure-openai, api_version: v", "/openai/deployments/base",
+         "api-version=v", "api-key", "", true},
+        {"base_url: 'https://r.x', type: azure-openai", "/openai", "", "api-key", "", false},
+        {"base_url: 'https://r.x/openai/v1', type: azure-openai, api_version: preview", "/openai",
+         "api-version=preview", "api-key", "", false},
+        {"base_url: 'https://r.x', type: azure-openai, auth_header: Authorization, auth_prefix: Bearer",
+         "/openai", "", "Authorization", "Bearer", false},
+        {"base_url: 'https://b.r.x', type: bedrock", "/openai", "", "Authorization", "Bearer", false},
+        {"base_url: 'https://b.r.x/openai/v1', type: bedrock", "/openai", "", "Authorization", "Bearer",
+         false},
+        {"base_url: 'https://g.x', type: gemini", "/v1beta/openai", "", "Authorization", "Bearer", true},
+        {"base_url: 'https://g.x/v1beta', type: gemini", "/v1beta/openai", "", "Authorization", "Bearer",
+         true},
+        {"base_url: 'https://g.x/v1beta/openai/', provider: gemini", "/v1beta/openai", "", "Authorization",
+         "Bearer", true},
+        {"base_url: 'https://v.x/v1/projects/p/locations/l', type: vertex-ai",
+         "/v1/projects/p/locations/l/endpoints/openapi", "", "Authorization", "Bearer", true},
+        {"base_url: 'https://v.x/v1/projects/p/locations/l/endpoints/openapi', type: vertex-ai",
+         "/v1/projects/p/locations/l/endpoints/openapi", "", "Authorization", "Bearer", true},
+        {"base_url: 'https://h', provider: azure-openai, type: vllm", "", "", "Authorization", "Bearer",
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text, PROVIDERS("base", "{name: base, backend_refs: [{%s}]}"), cases[i].keys);
+        const struct sr_config *c = config_good(text);
+        const struct sr_config_backend *backend = &c->models[0].backends[0];
+        assert_string_equal(backend->base_path, cases[i].path);
+        assert_string_equal(backend->query, cases[i].query);
+        assert_string_equal(backend->auth_header, cases[i].header);
+        assert_string_equal(backend->auth_prefix, cases[i].prefix);
+        assert_int_equal(backend->unversioned, cases[i].unversioned);
+        sr_config_unref(c);
+    }
+    config_error(
+        PROVIDERS("base", "{name: base, backend_refs: [{base_url: 'https://v.x', type: vertex-ai}]}"), 4, 40,
+        "/v1/projects/PROJECT/locations/REGION");
+    config_error(PROVIDERS("base",
+                           "{name: base, backend_refs: [{base_url: 'https://r.x', type: azure-openai, "
+                           "api_version: 'a b'}]}"),
+                 4, 99, "expected a version");
+    config_problem(
+        PROVIDERS("base", "{name: base, backend_refs: [{base_url: 'https://r.x', api_version: v}]}"), false,
+        SR_PROBLEM_WARNING, 4, 79, "only azure-openai has versions");
+}
+
+#define MANAGEMENT(auth)                                                                                     \
+    GLOBAL("services: {management_api: {port: 1, remote_exposure: true, auth: {" auth "}}}")
+
+/* Tokens count with `mode: bearer` alone; what a lenient load does not understand closes the listeners. */
+static void test_management(void **state)
+{
+    (void)state;
+    setenv("SR_T_TOKEN", "t0ken", 1);
+    const struct sr_config *c =
+        config_good(MANAGEMENT("mode: bearer, tokens: [{env: SR_T_TOKEN, role: admin}, {env: SR_T_TOKEN}]"));
+    const struct sr_config_access *access = &c->global.access;
+    assert_true(access->admin_bearer);
+    assert_int_equal(access->n_tokens, 2);
+    assert_string_equal(access->tokens[0].token, "t0ken");
+    assert_true(access->tokens[0].acts && access->tokens[0].reads);
+    assert_true(access->tokens[1].reads && !access->tokens[1].acts);
+    sr_config_unref(c);
+    config_problem(MANAGEMENT("tokens: [{env: SR_T_TOKEN}]"), false, SR_PROBLEM_WARNING, 5, 85,
+                   "open nothing");
+    config_problem(
+        MANAGEMENT("mode: bearer, tokens: [{env: SR_T_TOKEN, role: own}], roles: {own: [cache.read]}"), false,
+        SR_PROBLEM_WARNING, 5, 100, "may only read");
+    config_problem(MANAGEMENT("mode: bearer, tokens: [{env: SR_T_TOKEN, role: own}], roles: {own: [x]}"),
+                   false, SR_PROBLEM_WARNING, 5, 100, "opens nothing");
+    config_error(MANAGEMENT("mode: bearer, tokens: [{env: SR_T_NONE}]"), 5, 106, "`SR_T_NONE` is not set");
+    config_error(MANAGEMENT("mode: oidc"), 5, 83, "unknown value `oidc`");
+    c = NULL;
+    struct sr_problems problems = {0};
+    assert_int_equal(sr_config_load_text(&c, SR_LIT(MANAGEMENT("modes: bearer")), "x",
+                                         (struct sr_load_options){.lenient = true}, &problems),
+                     SR_OK);
+    assert_true(c->global.access.admin_bearer);
+    sr_config_unref(c);
+    sr_problems_dispose(&problems);
+}
+
+static void test_always(void **state)
+{
+    (void)state;
+    const struct sr_config *c = config_good(
+        CONFIG_MODELS
+        "routing: {decisions: [{name: d, rules: {operator: OR, conditions: [{type: always}]}}]}\n");
+    assert_int_equal(c->decisions[0].rules.children[0].op, SR_RULE_AND);
+    assert_int_equal(c->decisions[0].rules.children[0].n_children, 0);
+    sr_config_unref(c);
+}
+
+/* `prompt_guard.on_error: allow` holds where a condition says nothing, and is told where it opens. */
+static void test_guard_default(void **state)
+{
+    (void)state;
+    const char *text =
+        CONFIG_MODELS "routing:\n  signals: {jailbreak: [{name: j}], pii: [{name: p}]}\n  decisions:\n"
+                      "  - {name: a, rules: {operator: OR, conditions: [{type: jailbreak, name: j}, {type: "
+                      "pii, name: p}, {type: "
+                      "jailbreak, name: j, on_error: match}]}, plugins: [{type: fast_response, "
+                      "configuration: {message: no}}]}\n"
+                      "global: {model_catalog: {modules: {prompt_guard: {on_error: allow}}}}\n";
+    const struct sr_config *c;
+    struct sr_problems problems = {0};
+    assert_int_equal(sr_config_load_text(&c, sr_bytes_str(text), "x", (struct sr_load_options){0}, &problems),
+                     SR_OK);
+    assert_int_equal(problems.count, 1);
+    assert_non_null(strstr(problems.items[0].message, "is open"));
+    const struct sr_config_rule *rules = c->decisions[0].rules.children;
+    assert_int_equal(rules[0].on_error, SR_ON_ERROR_NO_MATCH);
+    assert_int_equal(rules[1].on_error, SR_ON_ERROR_MATCH);
+    assert_int_equal(rules[2].on_error, SR_ON_ERROR_MATCH);
+    sr_config_unref(c);
+    sr_problems_dispose(&problems);
+}
+
+static void test_label_thresholds(void **state)
+{
+    (void)state;
+    const struct sr_config *c = config_good(CONFIG_MODELS);
+    assert_true(c->global.fact_check_threshold == 0.5 && c->global.feedback_threshold == 0.5);
+    sr_config_unref(c);
+    c = config_good(
+        GLOBAL("model_catalog: {modules: {hallucination_mitigation: {fact_check: {threshold: 0.8}, detector: "
+               "{model_id: x}}, feedback_detector: {threshold: 0, enabled: true}}}"));
+    assert_true(c->global.fact_check_threshold == 0.8 && c->global.feedback_threshold == 0.5);
+    sr_config_unref(c);
+    config_error(GLOBAL("model_catalog: {modules: {hallucination_mitigation: {enabled: true}}}"), 5, 72,
+                 "`hallucination_mitigation` is not supported");
+}
+
 /* A draft needs no secrets; a server does. */
 static void test_draft(void **state)
 {
@@ -218,6 +383,11 @@ int main(void)
         cmocka_unit_test(test_cheap_values),
         cmocka_unit_test(test_default_model),
         cmocka_unit_test(test_endpoints),
+        cmocka_unit_test(test_providers),
+        cmocka_unit_test(test_management),
+        cmocka_unit_test(test_always),
+        cmocka_unit_test(test_guard_default),
+        cmocka_unit_test(test_label_thresholds),
         cmocka_unit_test(test_draft),
         cmocka_unit_test(test_absent_models),
         cmocka_unit_test(test_files_of_others),

@@ -158,7 +158,6 @@ static void test_backends(void **state)
     config_error(BACKEND("endpoint: 'a:1', extra_headers: {Content-Length: 1}"), 2, 81, "cannot be set here");
     config_error(BACKEND("endpoint: 'a:1', extra_headers: {a: \"x\\ny\"}"), 2, 84, "control characters");
     config_error(BACKEND("endpoint: 'a:1', extra_headers: [a]"), 2, 80, "expected a mapping");
-    config_error(BACKEND("endpoint: 'a:1', api_version: x"), 2, 65, "`api_version` is not supported");
     config_error(
         "version: v0.3\nproviders: {models: [{name: m, backend_refs: [{name: x, endpoint: 'a:1'}, {name: x, "
         "endpoint: 'a:1'}]}]}\n",

@@ -134,8 +134,7 @@ static void test_meanings(void **state)
     walk(&w, &sr_section_root);
     strike_out(SR_MEANING_REFUSED, w.refused, reference);
     strike_out(SR_MEANING_INERT, w.inert, reference);
-    assert_string_equal(sr_meaning_refused("use_vllm").text,
-                        ": semroute asks no other service while it decides");
+    assert_string_equal(sr_meaning_refused("mcp").text, ": semroute asks no other service while it decides");
     assert_string_equal(sr_meaning_refused("use").text, "");
     free(reference);
 }

@@ -13,7 +13,8 @@ static int status_of(const struct sr_config_access *access, const struct asked *
     const char *const names[] = {"host", "origin", "sec-fetch-site", "content-type", "authorization"};
     const char *const values[] = {asked->host, asked->origin, asked->site, asked->type, asked->authorization};
     struct sr_header headers[5];
-    struct sr_http_head head = {.headers = headers, .has_body = asked->body};
+    struct sr_http_head head = {
+        .headers = headers, .has_body = asked->body, .method = asked->body ? SR_LIT("POST") : SR_LIT("GET")};
     struct sr_access_refusal refusal = {0};
     for (size_t i = 0; i < 5; i++)
         if (values[i])
@@ -111,6 +112,33 @@ static void test_token(void **state)
     assert_false(sr_access_has_token(&none, &head));
 }
 
+/* Tokens of roles: some may only read. Without any that counts nobody is admitted. */
+static void test_roles(void **state)
+{
+    (void)state;
+    struct sr_config_admin_token tokens[] = {{"all", "admin", true, true},
+                                             {"look", "viewer", true, false},
+                                             {"odd", "odd", false, false},
+                                             {"", "admin", true, true}};
+    struct sr_config_access access = {
+        .admin_token = "", .admin_open = true, .admin_bearer = true, .tokens = tokens, .n_tokens = 4};
+    static const struct {
+        const char *authorization;
+        bool post;
+        int status;
+    } cases[] = {
+        {"Bearer all", false, 200}, {"Bearer all", true, 200},  {"Bearer look", false, 200},
+        {"Bearer look", true, 401}, {"Bearer odd", false, 401}, {"Bearer odd", true, 401},
+        {"Bearer ", false, 401},    {NULL, false, 401},         {"Bearer alls", true, 401},
+        {"Bearer x", false, 401},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct asked asked = {
+            .host = "localhost", .authorization = cases[i].authorization, .body = cases[i].post};
+        assert_int_equal(status_of(&access, &asked, true), cases[i].status);
+    }
+}
+
 static void test_loopback(void **state)
 {
     (void)state;
@@ -126,6 +154,7 @@ int main(void)
         cmocka_unit_test(test_web_pages_are_refused),
         cmocka_unit_test(test_other_machines),
         cmocka_unit_test(test_token),
+        cmocka_unit_test(test_roles),
         cmocka_unit_test(test_loopback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,13 @@ static void test_path(void **state)
     assert_int_equal(path.n, 25);
     assert_memory_equal(path.p, "/base/v1/chat/completions", 25);
     assert_ptr_equal(sr_forward_path(&VERDICT, &plain, &arena).p, VERDICT.target.p);
+    struct sr_target dated = {.base_path = "/d", .unversioned = true, .query = "api-version=1"};
+    path = sr_forward_path(&VERDICT, &dated, &arena);
+    assert_true(sr_bytes_eq(path, SR_LIT("/d/chat/completions?api-version=1")));
+    struct sr_verdict asked = {.target = SR_LIT("/v1/models?x=1")};
+    assert_true(sr_bytes_eq(sr_forward_path(&asked, &dated, &arena), SR_LIT("/d/models?x=1&api-version=1")));
+    asked.target = SR_LIT("/v1x");
+    assert_true(sr_bytes_eq(sr_forward_path(&asked, &dated, &arena), SR_LIT("/d/v1x?api-version=1")));
     assert_ptr_equal(sr_forward_path(&VERDICT, NULL, &arena).p, VERDICT.target.p);
     sr_arena_dispose(&arena);
 }
