@@ -61,8 +61,8 @@ static enum found find_rule(const struct sr_binder *b, const struct sr_config *c
     const char *name;
     for (size_t i = 0; (name = sr_link_rule_at(config, list, i)) != NULL; i++) {
         if (sr_bytes_eq(sr_bytes_str(name), nearest->word))
-            return found(
-                !sr_bind_is_partial(b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i)));
+            return found(!sr_bind_is_partial(
+                b, sr_link_item(sr_yaml_get(sr_yaml_get(routing, "signals"), list->key), i)));
         sr_nearest_try(nearest, name);
     }
     return FOUND_NOTHING;

@@ -1,4 +1,5 @@
-/* config: recipes, entrypoints and canaries: what each takes over from the top-level block, and what it changes. */
+/* config: recipes, entrypoints and canaries: what each takes over from the top-level block, and what it
+ * changes. */
 #include "tests/unit/config_check.h"
 
 #define MODELS                                                                                               \
@@ -9,7 +10,7 @@
     "'b:1'}]}]\n"
 
 #define TOP                                                                                                  \
-    MODELS                                                                                            \
+    MODELS                                                                                                   \
     "routing:\n"                                                                                             \
     "  modelCards: [{name: one, loras: [fine]}]\n"                                                           \
     "  signals:\n"                                                                                           \
@@ -54,7 +55,8 @@ static const struct sr_config_decision *find(const struct sr_config *c, const ch
 static void test_what_protects_is_in_every_recipe(void **state)
 {
     (void)state;
-    const struct sr_config *c = load(TOP RECIPE("r", "{decisions: [{name: own, modelRefs: [{model: two}]}]}"));
+    const struct sr_config *c =
+        load(TOP RECIPE("r", "{decisions: [{name: own, modelRefs: [{model: two}]}]}"));
     const struct sr_config *r = &c->recipes[0].config;
     assert_int_equal(r->n_decisions, 3);
     assert_false(find(r, "own")->everywhere);
@@ -149,7 +151,8 @@ static void test_a_canary_changes_models(void **state)
     const struct sr_config *c = load(TOP CANARY("share: 0.1, models: {one: two}"));
     const struct sr_config_canary *canary = &c->global.canaries[0];
     assert_int_equal(canary->of, -1);
-    const struct sr_config_model_ref *old = find(c, "plain")->refs, *fresh = find(canary->config, "plain")->refs;
+    const struct sr_config_model_ref *old = find(c, "plain")->refs,
+                                     *fresh = find(canary->config, "plain")->refs;
     assert_int_equal(old[0].model, 0);
     assert_string_equal(old[0].lora_name, "fine");
     assert_int_equal(fresh[0].model, 1);
