@@ -15,7 +15,7 @@
  * prompt, one that was lately asked the same in other words is taken before its equals: the similarity counts
  * as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
  *
- * The four numbers were chosen with `semroute bench pool` (docs/measurements.md).
+ * The four numbers were chosen with `semroute bench pool --simulate` on odd seeds (docs/measurements.md).
  */
 #include "base/mem.h"
 #include "pool/topics.h"
@@ -26,7 +26,7 @@
 #define DELAYS 2.0 /* of the new blocks: what a request in progress loses by them */
 #define STEP   8.0 /* blocks: what a request in a step takes from the others */
 #define OVER   2.0 /* of blocks that do not fit: a request is put off, and computed again */
-#define OUT    1.0 /* of blocks that are pushed out: they are computed again */
+#define OUT    6.0 /* of blocks that are pushed out: they are computed again, and push out others */
 #define LITTLE 4   /* less than one part in so many of the prompt is an approximate overlap */
 
 struct picking {

@@ -159,14 +159,15 @@ def test_dns(tmp_path):
 
 
 def test_srv(tmp_path):
-    """Ports and weights of SRV records; after `keep` without an answer there is no worker."""
+    """Ports and weights of SRV records, those of a higher number are backups; after `keep` without an answer there is no
+    worker."""
     workers = opened(3)
     with name_server(tmp_path) as dns:
         def record(worker, priority=0, weight=1):
             return f"--srv-host=_http._tcp.w.test,a.test,{workers[worker].port},{priority},{weight}"
         dns.serve("--address=/a.test/127.0.0.1", record(0), record(1), record(2, priority=1))
         with site(tmp_path, f'srv: _http._tcp.w.test, server: "127.0.0.1:{dns.port}", keep: 3s', workers) as s:
-            s.logged("pool m: 2 workers")
+            s.logged("pool m: 3 workers")
             assert s.used() == {0, 1}
             dns.serve("--address=/a.test/127.0.0.1", record(2, priority=1))
             until(lambda: s.used() == {2})

@@ -102,6 +102,17 @@ def test_all_workers_of_the_first_model_fail(tmp_path, fault):
         assert s.requests(3) == 0
 
 
+def test_requests_in_progress_follow_the_model(tmp_path):
+    """A request that goes on to the next model is no more one of the first."""
+    with site(tmp_path) as s:
+        for worker in (0, 1):
+            s.fail(worker, STATUSES["500"])
+        s.ask()
+        values = {line.split()[0]: float(line.split()[1]) for line in s.gateway.metrics().splitlines()
+                  if line.startswith("llm_model_inflight_requests{")}
+        assert set(values.values()) == {0} and len(values) == 2
+
+
 def test_everything_fails(tmp_path):
     """The client gets the last answer as it is; the default model is not in the decision and is not asked."""
     with site(tmp_path) as s:

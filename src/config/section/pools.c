@@ -48,7 +48,7 @@ static const struct sr_field endpoint_fields[] = {
     {"dns", SR_FIELD_TEXT, POOL(endpoints.dns), .flags = SR_FIELD_NOT_EMPTY,
      .help = "`name:port`: each address of the name is a worker; asked again when its TTL is over"},
     {"srv", SR_FIELD_TEXT, POOL(endpoints.srv), .flags = SR_FIELD_NOT_EMPTY,
-     .help = "a name whose SRV records of the lowest priority are the workers, such as "
+     .help = "a name whose SRV records are the workers, those over the lowest priority as backups, such as "
              "`_http._tcp.vllm.default`"},
     {"server", SR_FIELD_TEXT, POOL(endpoints.server), .flags = SR_FIELD_NOT_EMPTY,
      .def_note = "the system's (/etc/resolv.conf)", .help = "`address:port` of the DNS server, IPv4"},

@@ -333,6 +333,7 @@ const struct sr_verdict *sr_exchange_verdict(const sr_exchange *x)
 static void forward_next(sr_exchange *x)
 {
     struct sr_ticket before = x->ticket;
+    int model = x->record.model;
     x->ticket = (struct sr_ticket){.at = -1};
     x->record.failovers++;
     x->named = false;
@@ -344,6 +345,7 @@ static void forward_next(sr_exchange *x)
     }
     sr_ticket_dispose(&before);
     sr_exchange_note_placed(x);
+    sr_exchange_note_next_model(x, model);
 }
 
 const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)

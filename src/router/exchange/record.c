@@ -187,6 +187,11 @@ void sr_exchange_note_placed(sr_exchange *x)
         sr_outcome_placed(&x->record, x->router, &x->counted);
 }
 
+void sr_exchange_note_next_model(sr_exchange *x, int before)
+{
+    sr_measure_next_model(&x->record, before, x->router, x->metrics);
+}
+
 void sr_exchange_report_verdict(sr_exchange *x)
 {
     x->record.forwarded = x->record.action == SR_ACTION_FORWARD;

@@ -18,6 +18,9 @@ void sr_exchange_note_cache(sr_exchange *x, bool early);
  * model takes over. */
 void sr_exchange_note_placed(sr_exchange *x);
 
+/* Another model than number `before` has taken over. */
+void sr_exchange_note_next_model(sr_exchange *x, int before);
+
 /* Reports the first verdict to metrics and audit log. */
 void sr_exchange_report_verdict(sr_exchange *x);
 /* Reports an attack that the answer guard found to metrics and audit log, at once. */

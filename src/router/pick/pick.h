@@ -15,8 +15,9 @@
 /* Bytes of the request's text that are read, from its beginning: a window of the encoder. */
 #define SR_PICK_TEXT_MAX 1024
 
-/* The longest wait for the vector. */
-#define SR_PICK_WAIT_NS (UINT64_C(100) * 1000 * 1000)
+/* The longest wait for the vector: an encoder that is free takes less, and one that is busy is no reason to
+ * let a request wait that has a worker by its load. */
+#define SR_PICK_WAIT_NS (UINT64_C(8) * 1000 * 1000)
 
 struct sr_pick {
     struct sr_recall_vector *vector; /* NULL: not begun, or it cannot be had */

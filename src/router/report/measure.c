@@ -376,6 +376,16 @@ static void measure_pool(const struct sink *sink)
     sr_metrics_add(sink->metrics, SR_METRIC_POOL_REQUESTS, 1, labels);
 }
 
+void sr_measure_next_model(const struct sr_record *record, int before, const struct sr_router *router,
+                           struct sr_metrics *metrics)
+{
+    struct sink sink = {metrics, record, router};
+    if (!metrics || before < 0 || !record->forwarded)
+        return;
+    observe(&sink, SR_METRIC_INFLIGHT, -1, router->config->models[before].name);
+    observe(&sink, SR_METRIC_INFLIGHT, 1, model_label(&sink));
+}
+
 void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
                     struct sr_metrics *metrics)
 {

@@ -14,6 +14,10 @@
 void sr_measure_verdict(const struct sr_record *record, const struct sr_router *router,
                         struct sr_metrics *metrics);
 
+/* The request is in progress at the record's model now, and no more at model number `before`. */
+void sr_measure_next_model(const struct sr_record *record, int before, const struct sr_router *router,
+                           struct sr_metrics *metrics);
+
 /* Counts the end of the request. */
 void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
                     struct sr_metrics *metrics);

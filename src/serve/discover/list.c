@@ -13,13 +13,20 @@
 
 #define WEIGHT_MAX 1e6
 
+static struct sr_discovered *find(const struct sr_discovered_list *list, struct sr_bytes host, int port)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].port == port && sr_bytes_eq_nocase(sr_bytes_str(list->items[i].host), host))
+            return &list->items[i];
+    return NULL;
+}
+
 int sr_discovered_add(struct sr_discovered_list *list, struct sr_bytes host, int port, double weight)
 {
     if (host.n == 0 || host.n >= SR_DISCOVER_HOST_MAX || port <= 0 || port > 65535)
         return SR_EINVAL;
-    for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].port == port && sr_bytes_eq_nocase(sr_bytes_str(list->items[i].host), host))
-            return SR_OK;
+    if (find(list, host, port))
+        return SR_OK;
     int rc = sr_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items, SR_DISCOVER_MAX);
     if (rc)
         return rc;
@@ -141,7 +148,7 @@ static int add_address(struct sr_dns_records *records, const ns_rr *rr, int port
     return sr_discovered_add(&records->list, sr_bytes_str(text), port, 1);
 }
 
-/* The records of the lowest priority so far, which `*lowest` becomes. */
+/* Its priority goes to `*lowest` when it is lower; those of higher numbers are backups. */
 static int add_service(struct sr_dns_records *records, ns_msg *message, const ns_rr *rr, int *lowest)
 {
     char name[NS_MAXDNAME];
@@ -150,12 +157,23 @@ static int add_service(struct sr_dns_records *records, ns_msg *message, const ns
         dn_expand(ns_msg_base(*message), ns_msg_end(*message), data + 6, name, sizeof name) < 0)
         return SR_EPARSE;
     int priority = (int)ns_get16(data), weight = (int)ns_get16(data + 2), port = (int)ns_get16(data + 4);
-    if (!name[0] || strcmp(name, ".") == 0 || port == 0 || priority > *lowest)
-        return SR_OK; /* a service that is not there, or a spare */
+    if (!name[0] || strcmp(name, ".") == 0 || port == 0)
+        return SR_OK; /* a service that is not there */
     if (priority < *lowest)
-        records->list.n = 0;
-    *lowest = priority;
-    return sr_discovered_add(&records->list, sr_bytes_str(name), port, weight > 0 ? weight : 1);
+        for (size_t i = 0; i < records->list.n; i++)
+            records->list.items[i].backup = true;
+    *lowest = priority < *lowest ? priority : *lowest;
+    weight = weight > 0 ? weight : 1;
+    struct sr_bytes host = sr_bytes_str(name);
+    size_t before = records->list.n;
+    int rc = sr_discovered_add(&records->list, host, port, weight);
+    struct sr_discovered *item = rc == SR_OK ? find(&records->list, host, port) : NULL;
+    bool is_first = priority == *lowest; /* the same target may stand in several priorities */
+    if (item && (is_first || records->list.n > before)) {
+        item->backup = !is_first;
+        item->weight = weight;
+    }
+    return rc;
 }
 
 int sr_dns_read(struct sr_dns_records *records, struct sr_bytes bytes, bool srv, int port)

@@ -50,8 +50,8 @@ struct sr_dns_records {
     uint32_t ttl_s;                 /* the shortest one; UINT32_MAX: no record */
 };
 
-/* Reads the answer of a DNS message: A and AAAA records, or where `srv` its SRV records of the lowest
- * priority. SR_EPARSE; SR_ELIMIT, SR_ENOMEM. */
+/* Reads the answer of a DNS message: A and AAAA records, or where `srv` its SRV records,
+ * of which those over the lowest priority are backups. SR_EPARSE; SR_ELIMIT, SR_ENOMEM. */
 int sr_dns_read(struct sr_dns_records *records, struct sr_bytes message, bool srv, int port) SR_WARN_UNUSED;
 
 #endif

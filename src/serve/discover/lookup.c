@@ -49,7 +49,10 @@ static int query(struct __res_state *state, struct sr_discovered_list *out, cons
         rc = sr_dns_read(&records, sr_bytes_of((const char *)answer, (size_t)n), type == ns_t_srv, port);
     for (size_t i = 0; i < records.list.n && rc == SR_OK; i++) {
         const struct sr_discovered *item = &records.list.items[i];
+        size_t before = out->n;
         rc = sr_discovered_add(out, sr_bytes_str(item->host), item->port, item->weight * weight);
+        if (out->n > before)
+            out->items[before].backup = item->backup;
     }
     if (records.ttl_s < *ttl_s)
         *ttl_s = records.ttl_s;
@@ -72,6 +75,24 @@ static int query_addresses(struct __res_state *state, struct sr_discovered_list 
     return v6 == SR_ENOENT ? v4 : v6;
 }
 
+/* The addresses of services, or of their backups. A backup that has none is left out. */
+static int query_services(struct __res_state *state, struct sr_discovered_list *out,
+                          const struct sr_discovered_list *services, bool backups, uint32_t *ttl_s)
+{
+    int rc = SR_OK;
+    for (size_t i = 0; i < services->n && rc == SR_OK; i++) {
+        const struct sr_discovered *service = &services->items[i];
+        size_t before = out->n;
+        if (service->backup != backups)
+            continue;
+        rc = query_addresses(state, out, service->host, service->port, service->weight, ttl_s);
+        rc = backups && rc == SR_ENOENT ? SR_OK : rc;
+        for (size_t k = before; k < out->n; k++)
+            out->items[k].backup = backups;
+    }
+    return rc;
+}
+
 int sr_lookup(struct sr_discovered_list *out, const char *name, int port, bool srv, const char *server,
               uint32_t *ttl_s)
 {
@@ -83,9 +104,8 @@ int sr_lookup(struct sr_discovered_list *out, const char *name, int port, bool s
         rc = query_addresses(&state, out, name, port, 1, ttl_s);
     if (rc == SR_OK && srv)
         rc = query(&state, &services, name, ns_t_srv, 0, 1, ttl_s);
-    for (size_t i = 0; i < services.n && rc == SR_OK; i++)
-        rc = query_addresses(&state, out, services.items[i].host, services.items[i].port,
-                             services.items[i].weight, ttl_s);
+    for (int backups = 0; backups < 2 && rc == SR_OK; backups++)
+        rc = query_services(&state, out, &services, backups, ttl_s);
     sr_discovered_dispose(&services);
     res_nclose(&state);
     sr_discovered_sort(out);

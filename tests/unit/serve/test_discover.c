@@ -53,7 +53,7 @@ static void test_limit(void **state)
     sr_discovered_dispose(&list);
 }
 
-/* The lowest priority counts; a weight of 0 is one; the shortest TTL is told. */
+/* Those over the lowest priority are backups; a weight of 0 is one; the shortest TTL is told. */
 static void test_services(void **state)
 {
     (void)state;
@@ -65,14 +65,32 @@ static void test_services(void **state)
     struct sr_bytes bytes = sr_bytes_of(message, sizeof message - 1);
     assert_int_equal(sr_dns_read(&records, bytes, true, 0), SR_OK);
     assert_int_equal(records.ttl_s, 5);
-    assert_int_equal(records.list.n, 2);
-    assert_string_equal(records.list.items[0].host, "b");
-    assert_int_equal(records.list.items[0].port, 8001);
-    assert_true(records.list.items[0].weight == 1);
-    assert_true(records.list.items[1].weight == 3);
+    assert_int_equal(records.list.n, 3);
+    assert_string_equal(records.list.items[1].host, "b");
+    assert_int_equal(records.list.items[1].port, 8001);
+    assert_true(records.list.items[1].weight == 1);
+    assert_true(records.list.items[2].weight == 3);
+    assert_true(records.list.items[0].backup && !records.list.items[1].backup &&
+                !records.list.items[2].backup);
     sr_discovered_dispose(&records.list);
     bytes.n -= 3;
     assert_int_equal(sr_dns_read(&records, bytes, true, 0), SR_EPARSE);
+    sr_discovered_dispose(&records.list);
+}
+
+/* A target that stands in two priorities counts in the lower one, whichever comes first. */
+static void test_a_service_in_two_priorities(void **state)
+{
+    (void)state;
+    static const char message[] = "\0\1\x81\x80\0\1\0\3\0\0\0\0\1w\0\0\x21\0\1"
+                                  "\xc0\x0c\0\x21\0\1\0\0\0\x09\0\x09\0\2\0\5\x1f\x40\1a\0"
+                                  "\xc0\x0c\0\x21\0\1\0\0\0\x05\0\x09\0\1\0\7\x1f\x40\1a\0"
+                                  "\xc0\x0c\0\x21\0\1\0\0\0\x07\0\x09\0\3\0\3\x1f\x40\1a\0";
+    struct sr_dns_records records = {.ttl_s = 0};
+    assert_int_equal(sr_dns_read(&records, sr_bytes_of(message, sizeof message - 1), true, 0), SR_OK);
+    assert_int_equal(records.list.n, 1);
+    assert_false(records.list.items[0].backup);
+    assert_true(records.list.items[0].weight == 7);
     sr_discovered_dispose(&records.list);
 }
 
@@ -82,6 +100,7 @@ int main(void)
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_services),
+        cmocka_unit_test(test_a_service_in_two_priorities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
