@@ -64,6 +64,13 @@ void sr_mem_give_back(void)
 #endif
 }
 
+void sr_mem_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
+}
+
 void sr_mem_fail_at(size_t nth)
 {
     atomic_store(&mem_count, 0);

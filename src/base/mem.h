@@ -27,6 +27,10 @@ char *sr_mem_dup(const void *p, size_t n);
  * 64 MiB for each thread. Changes the whole process, so not for a library. Main thread, before others. */
 void sr_mem_give_back(void);
 
+/* Gives memory that is free inside the heap back to the operating system. For the end of a peak that is rare,
+ * such as opening a model; takes milliseconds. Any thread. */
+void sr_mem_trim(void);
+
 /* For fault tests: the `nth` allocation from now (1 = the next) and all after it fail; 0 switches it off.
  * sr_mem_count gives the allocations since the last call of sr_mem_fail_at. */
 void sr_mem_fail_at(size_t nth);

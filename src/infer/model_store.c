@@ -272,6 +272,7 @@ static int take_encoder(struct sr_model_store *models, const char *folder,
         if (rc == SR_OK)
             rc = keep(models, key.data, fresh, &item, err);
         count_encoders(models);
+        sr_mem_trim(); /* files and tables on the way took more than what stays */
     }
     if (rc == SR_OK) {
         item->taken = true;

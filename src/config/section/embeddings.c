@@ -139,7 +139,7 @@ static const struct sr_field inference_fields[] = {
     {"embedding_model", SR_FIELD_TEXT, INFERENCE(embedding_model), .def_note = "the encoder",
      .help =
          "the encoder whose vectors rules by meaning compare: a folder, or a name such as `multilingual`; it "
-         "computes in bf16, or in int8 where `precision` is; thresholds are the model's own"},
+         "computes in int8, or in bf16 where `precision` is; thresholds are the model's own"},
     {"cache_embedding_model", SR_FIELD_TEXT, INFERENCE(cache_model), .def_note = "`embedding_model`",
      .help = "the same for the questions of the response cache"},
     {"models_folder", SR_FIELD_TEXT, INFERENCE(models_folder), .def_note = "none: the bundled models",

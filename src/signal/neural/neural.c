@@ -117,7 +117,7 @@ int sr_signal_named_encoder(const struct sr_config *config, const char *name, st
                             struct sr_encoder **out, struct sr_err *err)
 {
     char folder[SR_LOCATE_MAX];
-    int precision = config->global.inference.precision == SR_CONFIG_INT8 ? SR_CONFIG_INT8 : SR_CONFIG_BF16;
+    int precision = config->global.inference.precision == SR_CONFIG_BF16 ? SR_CONFIG_BF16 : SR_CONFIG_INT8;
     int rc = sr_locate_model(folder, name, err);
     return rc ? rc : open_encoder(models, folder, NULL, NULL, precision, out, err);
 }

@@ -22,7 +22,7 @@ int sr_signal_infer(const struct sr_config *config, struct sr_model_store *model
 int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *models, struct sr_encoder **out,
                       struct sr_err *err) SR_WARN_UNUSED;
 
-/* The encoder `name`, for its vectors alone, in bf16 or int8; the reference is the caller's. SR_ENOENT: it is
+/* The encoder `name`, for its vectors alone, in int8 or bf16; the reference is the caller's. SR_ENOENT: it is
  * not there. */
 int sr_signal_named_encoder(const struct sr_config *config, const char *name, struct sr_model_store *models,
                             struct sr_encoder **out, struct sr_err *err) SR_WARN_UNUSED;
