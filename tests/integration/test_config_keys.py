@@ -17,6 +17,7 @@ import keys_signals
 import keys_stores
 import keys_tiers
 import keys_tools
+import keys_traces
 import pytest
 from conftest import semroute
 from keys_bench import Bench
@@ -38,6 +39,7 @@ MODULES = (
     keys_stores,
     keys_tiers,
     keys_tools,
+    keys_traces,
 )
 KEYS = [key for module in MODULES for key in module.KEYS]
 

@@ -14,6 +14,7 @@
 #include "config/link/rules.h"
 #include "config/link/signals.h"
 #include "config/link/tools.h"
+#include "config/link/tracing.h"
 #include "config/section/section.h"
 
 /* Index of the model that a node names, -1 with a problem. A model that is to be `used` needs a backend. */
@@ -244,6 +245,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_cache(b, root, config);
     sr_link_pools(b, root, config);
     sr_link_tools(config);
+    sr_link_tracing(b, root, config);
     sr_link_rules(b, routing, config);
     sr_link_signals(b, root, config);
     sr_link_projections(b, routing, config);

@@ -76,16 +76,16 @@ static const struct sr_section metrics_section = {
         {NULL, NULL, false}}};
 static const struct sr_field observability_fields[] = {
     {"metrics", SR_FIELD_OBJECT, .of = &metrics_section, .help = "Prometheus metrics"},
+    {"tracing", SR_FIELD_OBJECT, GLOBAL(tracing), .of = &sr_section_tracing,
+     .help = "spans of each request, sent to an OpenTelemetry collector"},
 };
 static const struct sr_section observability_section = {
     .name = "observability",
     .help = "Observability.",
     SR_FIELDS(observability_fields),
-    .inert = (const struct sr_inert_key[]){{"tracing", "there are metrics and an access log", true},
-                                           {NULL, NULL, false}},
 };
 static const struct sr_field services_fields[] = {
-    {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
+    {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics and traces"},
     {"authz", SR_FIELD_OBJECT, .of = &sr_section_authz, .help = "who is asking"},
     {"ratelimit", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_ratelimit,
      .help = "how much clients may ask for"},
@@ -264,6 +264,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
     {"workloads", SR_FIELD_OBJECT, GLOBAL(workloads), .of = &sr_section_workloads,
      .help = "how it is known what a request is for, where a model has several pools"},
+    {"tracing", SR_FIELD_OBJECT, GLOBAL(tracing), .of = &sr_section_trace_export,
+     .help = "traces, beyond `services.observability.tracing`"},
     {"selection", SR_FIELD_OBJECT, .of = &selection_section,
      .help = "algorithms that choose among the candidates of a decision"},
 };

@@ -8,6 +8,7 @@
 #include "router/cache/replay.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
+#include "router/exchange/trace.h"
 #include "router/reply/headers.h"
 
 #define VERDICT_MAX 4096u
@@ -113,6 +114,7 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer)};
     sr_exchange_note_answer(x);
     sr_exchange_note_target(x);
+    sr_exchange_try_answered(x, status);
     struct sr_header_edits own;
     sr_headers_answer(&x->record, x->router, &answer, &x->arena, &own);
     own.struct_size = edits->struct_size < sizeof own ? edits->struct_size : sizeof own;

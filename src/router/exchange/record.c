@@ -2,6 +2,7 @@
 #include "router/exchange/record.h"
 
 #include "base/clock.h"
+#include "router/exchange/trace.h"
 #include "router/report/access_log.h"
 #include "router/report/audit.h"
 #include "router/report/measure.h"
@@ -227,6 +228,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     x->record.times.ended = sr_clock_ns();
     sr_exchange_note_target(x);
     sr_exchange_note_answer(x);
+    sr_exchange_end_trace(x);
     sr_measure_end(&x->record, x->router, x->metrics);
     sr_outcome_ended(&x->record, x->router, &x->counted);
     if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_log(x->runtime))

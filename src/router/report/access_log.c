@@ -47,9 +47,21 @@ static void put_time(struct sr_json_writer *w)
     sr_json_text(w, "time", text);
 }
 
+static void put_trace(struct sr_json_writer *w, const struct sr_record_trace *trace)
+{
+    char hex[2 * SR_TRACE_ID_SIZE + 1];
+    if (!trace->known)
+        return;
+    sr_trace_hex(trace->own.trace, SR_TRACE_ID_SIZE, hex);
+    sr_json_text(w, "trace_id", hex);
+    sr_trace_hex(trace->own.span, SR_SPAN_ID_SIZE, hex);
+    sr_json_text(w, "span_id", hex);
+}
+
 static void put_request(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
 {
     sr_json_bytes(w, "request_id", r->id);
+    put_trace(w, &r->trace);
     put_text(w, "door", sr_door_name(r->door));
     if (r->peer.n)
         sr_json_bytes(w, "peer", r->peer);
