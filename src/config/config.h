@@ -846,6 +846,7 @@ struct sr_config_global {
     bool request_headers;               /* X-VSR-* on the upstream request */
     bool debug_headers;                 /* the debug set without x-vsr-debug */
     const char *access_log;             /* "stdout", "off" or a file; "off" */
+    bool access_log_signals;            /* its lines have every signal's scores */
     const char *log_level;              /* debug, info, warn, error */
     bool metrics;
     struct sr_config_tracing tracing;

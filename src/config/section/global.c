@@ -229,6 +229,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "whether every answer gets the headers of `x-vsr-debug`"},
     {"access_log", SR_FIELD_TEXT, GLOBAL(access_log), .def = "off", .flags = SR_FIELD_NOT_EMPTY,
      .help = "`stdout`, `off`, or a file"},
+    {"access_log_signals", SR_FIELD_BOOL, GLOBAL(access_log_signals), .def = "false",
+     .help = "whether each line of the access log has the score of every rule of every signal that ran"},
     {"log_level", SR_FIELD_WORD, GLOBAL(log_level), .words = levels, .def = "info",
      .help = "the least level that is logged"},
     {"loops", SR_FIELD_INT, GLOBAL(loops), .def = "0", .max = 256,

@@ -234,7 +234,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_log(x->runtime))
         return;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);
-    if (sr_access_log_line(&x->record, x->router->config, &line) == SR_OK)
+    if (sr_access_log_line(&x->record, x->router, &line) == SR_OK)
         sr_runtime_log_line(x->runtime, sr_buf_view(&line));
     sr_buf_dispose(&line);
 }

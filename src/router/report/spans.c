@@ -181,8 +181,10 @@ static void put_http(struct tree *t, int status)
     sr_trace_bytes(&t->w, "http.request.method", r->method);
     sr_trace_bytes(&t->w, "http.path", r->path);
     sr_trace_bytes(&t->w, "url.path", r->path);
-    sr_trace_int(&t->w, "http.status_code", status);
-    sr_trace_int(&t->w, "http.response.status_code", status);
+    if (status) {
+        sr_trace_int(&t->w, "http.status_code", status);
+        sr_trace_int(&t->w, "http.response.status_code", status);
+    }
     sr_trace_int(&t->w, "http.request.body.size", (int64_t)r->bytes_in);
     put(t, "semroute.door", sr_door_name(r->door));
     put(t, "semroute.outcome", sr_record_outcome(r));
@@ -193,6 +195,7 @@ static void write_request(struct tree *t)
     const struct sr_record *r = t->r;
     int status = status_of(r);
     const char *failure = failure_of(r, status);
+    bool failed = failure && r->end != SR_END_CLIENT_GONE;
     double cost = sr_record_cost(r, t->router->config);
     struct sr_trace_span span = {.trace = &r->trace.own,
                                  .parent = r->trace.has_parent ? r->trace.parent : NULL,
@@ -202,8 +205,8 @@ static void write_request(struct tree *t)
                                  .kind = SR_TRACE_SERVER,
                                  .start_ns = r->times.started + t->offset,
                                  .end_ns = r->times.ended + t->offset,
-                                 .status = failure ? SR_TRACE_ERROR : SR_TRACE_UNSET,
-                                 .message = failure};
+                                 .status = failed ? SR_TRACE_ERROR : SR_TRACE_UNSET,
+                                 .message = failed ? failure : NULL};
     sr_trace_begin(&t->w, &span);
     put_http(t, status);
     put(t, "error.type", failure);
