@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(SR_LIBRARY_LAYERS base observe text json model kernel infer config probe signal decide dialect pool cache limit select
-    history router)
+    history trace router)
 foreach(kind SHARED STATIC)
   string(TOLOWER semroute_${kind} target)
   add_library(${target} ${kind})

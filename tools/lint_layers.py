@@ -14,6 +14,7 @@ CYCLE_FILES_MAX = 3   # files of an entry
 # What each layer may include, besides itself.
 ALLOWED = {"base": set()}
 ALLOWED["observe"] = {"base"}
+ALLOWED["trace"] = {"base"}
 for sibling in ("net", "text", "json", "model"):
     ALLOWED[sibling] = {"base", "observe"}
 ALLOWED["kernel"] = {"base"}
@@ -29,7 +30,7 @@ ALLOWED["store"] = ALLOWED["cache"] | {"cache", "limit", "history", "net"}
 ALLOWED["pool"] = {"base", "observe", "kernel"}
 ALLOWED["select"] = ALLOWED["config"] | {"config", "pool", "kernel"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
-ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "limit", "pool", "select", "history"}
+ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "limit", "pool", "select", "history", "trace"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net", "store"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
@@ -45,7 +46,7 @@ ROOMS = {
     "signal": {"derived", "guard", "keyword", "neural", "request", "topic"},
     "router": {"cache", "edit", "exchange", "identity", "limit", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
     "select": {"fit", "model", "state"},
-    "serve": {"admin", "discover", "extproc", "gateway", "kv", "process", "warm"},
+    "serve": {"admin", "discover", "extproc", "gateway", "kv", "otlp", "process", "warm"},
     "mock": {"engine"},
     "cli": {"admin", "cache", "classify", "eval", "models", "select"},
 }
@@ -63,6 +64,7 @@ SEAMS = {
     r"libpsl\.h": {"src/text/entity/public_suffix.c"},
     r"utf8proc\.h": {"src/base/unicode.c"},
     r"nghttp2/.*": {"src/net/http2/http2.c", "src/net/http2/private.h"},
+    r"zlib\.h": {"src/serve/otlp/gzip.c"},
     r"zmq\.h": {"src/net/zmq/publisher.c", "src/net/zmq/subscriber.c"},
     r"hiredis/.*": {"src/store/redis/resp.c"},
     r"protobuf-c/.*": {"src/net/grpc/protobuf_arena.h"},

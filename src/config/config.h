@@ -835,6 +835,37 @@ struct sr_config_inference {
 };
 
 /* global.router and the rest of global that this program has. */
+/* Where spans go, and which: global.services.observability.tracing, global.semroute.tracing, and the OTEL_*
+ * variables for what neither says. */
+enum sr_tracing_protocol { SR_TRACING_GRPC, SR_TRACING_HTTP };
+
+struct sr_config_tracing {
+    bool enabled;
+    /* as they are written */
+    const char *endpoint; /* `http://host:port/path` or `host:port` */
+    bool insecure;        /* an endpoint without a scheme is plain */
+    const char *sampling; /* "always_on", "always_off" or "probabilistic" */
+    /* where to */
+    int protocol; /* enum sr_tracing_protocol */
+    bool tls;
+    const char *host, *path;
+    int port;
+    const char *ca_file, *cert_file, *key_file; /* "" = the system's, none */
+    struct sr_name_values headers;
+    bool gzip;
+    uint64_t timeout_ms, delay_ms;
+    size_t queue_bytes;
+    int batch; /* spans of one export, about */
+    /* which */
+    double rate;
+    bool parent_based, errors;
+    uint64_t slow_ms; /* 0: duration does not count */
+    bool propagate;   /* upstreams get the context */
+    /* of what */
+    const char *service_name, *service_version, *environment;
+    struct sr_name_values attributes;
+};
+
 struct sr_config_global {
     struct sr_config_tools tools;
     const char *tool_vectors; /* file; "" = beside the database, "off" = none */
@@ -860,9 +891,11 @@ struct sr_config_global {
     bool request_headers;                /* X-VSR-* on the upstream request */
     bool debug_headers;                  /* the debug set without x-vsr-debug */
     const char *access_log;              /* "stdout", "off" or a file; "off" */
+    bool access_log_signals;             /* its lines have every signal's scores */
     const char *log_level;               /* debug, info, warn, error */
     int log_format, access_log_format;   /* enum sr_log_wanted */
     bool metrics;
+    struct sr_config_tracing tracing;
     int loops, workers; /* 0 = by the machine */
     struct sr_config_compression compression;
     struct sr_config_gateway gateway;

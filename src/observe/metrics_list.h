@@ -287,6 +287,9 @@
       "Blocks of events that are not remembered: over the limit, or after one that is not known.",           \
       "pool,worker", NONE)                                                                                   \
     /* log: access, audit, process; result: written, dropped, left_out (repetitions, process log only) */    \
+    /* result: exported, rejected (by the collector), failed (it never took them), dropped (no room) */      \
+    X(TRACE_SPANS, COUNTER, "semroute_trace_spans_total", "Spans that were made, and what became of them.",  \
+      "result", NONE)                                                                                        \
     X(LOG_LINES, COUNTER, "semroute_log_lines_total", "Lines of each log, and what became of them.",         \
       "log,result", NONE)
 

@@ -16,6 +16,7 @@
 #include "router/usage.h"
 #include "select/select.h"
 #include "semroute/semroute.h"
+#include "trace/context.h"
 
 /* Times in nanoseconds of the monotonic clock, 0 = did not happen; and durations in nanoseconds. */
 struct sr_times {
@@ -116,6 +117,45 @@ struct sr_record_pool {
 
 enum sr_canary_side { SR_SIDE_CONTROL, SR_SIDE_CANARY };
 
+/* Where the request stands in a trace. */
+struct sr_record_trace {
+    bool known;                  /* tracing is on: the rest is set */
+    struct sr_trace_context own; /* its own span */
+    bool has_parent;
+    uint8_t parent[SR_SPAN_ID_SIZE];
+    struct sr_bytes state; /* tracestate that came with the parent; empty: none */
+};
+
+#define SR_RECORD_TRIES_MAX  16 /* tries and phases beyond these are not recorded */
+#define SR_RECORD_PHASES_MAX 24
+
+/* One request that was sent to an upstream. Times are 0 where it did not come so far. */
+struct sr_record_try {
+    uint8_t span[SR_SPAN_ID_SIZE];
+    uint64_t started, answered, ended;
+    const char *model, *target, *host; /* `target` and `host` NULL: not known */
+    int port;
+    int status;          /* of the answer; 0: none came */
+    const char *failure; /* why it was not the last one, or gave no answer; NULL: it did */
+};
+
+/* What a phase does whose time is recorded. */
+enum sr_record_part {
+    SR_PART_NONE, /* its time is not recorded */
+    SR_PART_EARLY,
+    SR_PART_SIGNALS,
+    SR_PART_LIMIT,
+    SR_PART_TOOLS,
+    SR_PART_CACHE,
+    SR_PART_EDIT,
+    SR_PART_PICK,
+};
+
+struct sr_record_phase {
+    enum sr_record_part part;
+    uint64_t began, ended;
+};
+
 struct sr_record {
     /* the request */
     enum sr_door door;
@@ -128,6 +168,9 @@ struct sr_record {
     bool debug;             /* the client asked for explanations in headers */
     uint64_t bytes_in;
     struct sr_times times;
+    struct sr_record_trace trace;
+    struct sr_record_phase phases[SR_RECORD_PHASES_MAX];
+    size_t n_phases;
 
     /* what the request asks for */
     bool automatic;     /* the client asked for an automatic model */
@@ -192,6 +235,9 @@ struct sr_record {
     struct sr_record_limit limit;
     const char *error_code;   /* NULL = none */
     const char *error_reason; /* label of llm_request_errors_total; NULL = not counted */
+
+    struct sr_record_try tries[SR_RECORD_TRIES_MAX];
+    size_t n_tries;
 
     /* the answer of the upstream */
     int answer_status;  /* 0 = no answer began */

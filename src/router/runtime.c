@@ -18,6 +18,7 @@
 #include "router/report/access_text.h"
 #include "router/report/workers.h"
 #include "select/state/keep.h"
+#include "trace/context.h"
 
 #include <stdio.h>
 
@@ -50,6 +51,8 @@ struct sr_runtime {
     atomic_size_t held;              /* bytes of bodies that exchanges keep */
     atomic_uint_fast64_t told[TOLD]; /* until when; 0: not told */
     uint64_t seed;
+    sr_spans_sink *spans; /* NULL: no spans are made */
+    void *spans_ctx;
 };
 
 static void say(char *error, size_t size, const char *text)
@@ -480,12 +483,36 @@ void sr_runtime_audit_line(sr_runtime *runtime, struct sr_bytes line)
     sr_logs_write(&runtime->logs, SR_LOG_AUDIT, line);
 }
 
-void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE])
+void sr_runtime_set_spans(sr_runtime *runtime, sr_spans_sink *sink, void *ctx)
+{
+    runtime->spans = sink;
+    runtime->spans_ctx = ctx;
+}
+
+bool sr_runtime_wants_spans(const sr_runtime *runtime)
+{
+    return runtime->spans != NULL;
+}
+
+void sr_runtime_spans(sr_runtime *runtime, struct sr_bytes spans, size_t n)
+{
+    if (runtime->spans)
+        runtime->spans(runtime->spans_ctx, spans, n);
+}
+
+void sr_runtime_unique(sr_runtime *runtime, uint8_t out[16])
 {
     uint64_t number = atomic_fetch_add_explicit(&runtime->requests, 1, memory_order_relaxed);
     struct sr_bytes bytes = sr_bytes_of(&number, sizeof number);
-    uint64_t high = sr_hash64(bytes, runtime->seed), low = sr_hash64(bytes, ~runtime->seed);
-    snprintf(out, SR_REQUEST_ID_SIZE, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+    uint64_t halves[2] = {sr_hash64(bytes, runtime->seed), sr_hash64(bytes, ~runtime->seed)};
+    memcpy(out, halves, sizeof halves);
+}
+
+void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE])
+{
+    uint8_t id[16];
+    sr_runtime_unique(runtime, id);
+    sr_trace_hex(id, sizeof id, out);
 }
 
 const char *sr_version(void)

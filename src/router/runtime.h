@@ -90,6 +90,18 @@ bool sr_runtime_wants_log(sr_runtime *runtime);
 void sr_runtime_audit_line(sr_runtime *runtime, struct sr_bytes line);
 bool sr_runtime_wants_audit(sr_runtime *runtime);
 
+/* Takes spans of opentelemetry.proto.trace.v1 (trace/span.h), `n` of them. On the thread of the exchange;
+ * may not block. */
+typedef void sr_spans_sink(void *ctx, struct sr_bytes spans, size_t n);
+
+/* What takes spans; NULL: none are made. Only while no exchange lives. */
+void sr_runtime_set_spans(sr_runtime *runtime, sr_spans_sink *sink, void *ctx);
+bool sr_runtime_wants_spans(const sr_runtime *runtime);
+void sr_runtime_spans(sr_runtime *runtime, struct sr_bytes spans, size_t n);
+
+/* Sixteen bytes that are unique in the process and not guessable across restarts. */
+void sr_runtime_unique(sr_runtime *runtime, uint8_t out[16]);
+
 #define SR_REQUEST_ID_SIZE 33
 
 /* A new request id: 32 hex digits and a NUL, unique in the process and not guessable across restarts. */

@@ -72,6 +72,12 @@ void sr_forward_set(struct sr_forward *forward, struct sr_bytes name, struct sr_
     forward->set[forward->n_set++] = (struct sr_header){name, value};
 }
 
+void sr_forward_trace(struct sr_forward *forward, struct sr_bytes parent)
+{
+    if (parent.n && sr_forward_sets(forward, SR_LIT("traceparent")))
+        sr_forward_set(forward, SR_LIT("traceparent"), parent);
+}
+
 bool sr_forward_sets(const struct sr_forward *forward, struct sr_bytes name)
 {
     return has_name(forward->set, forward->n_set, name);

@@ -37,6 +37,10 @@ int sr_forward_init(struct sr_forward *forward, const struct sr_verdict *verdict
 /* Adds a header, or replaces the value of one that is set. A name in `remove` is set instead. */
 void sr_forward_set(struct sr_forward *forward, struct sr_bytes name, struct sr_bytes value);
 
+/* The traceparent of this try, in place of the request's own, if that goes to the backend; `parent` empty:
+ * it stays. */
+void sr_forward_trace(struct sr_forward *forward, struct sr_bytes parent);
+
 bool sr_forward_sets(const struct sr_forward *forward, struct sr_bytes name);
 
 /* The request's path and query at the backend, after its base path. Lives in `arena` or in the verdict;

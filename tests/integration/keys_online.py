@@ -88,6 +88,9 @@ def log_line(gateway, bench):
     return json.loads(lines[-1])
 
 
+KEYWORD = {"keywords": [{"name": "k", "operator": "OR", "keywords": ["cat"]}]}
+
+
 def threads(gateway, bench):
     long_text(gateway, bench)  # workers start with the first job
     return len(list(pathlib.Path(f"/proc/{gateway.pid}/task").iterdir()))
@@ -384,6 +387,8 @@ PROGRAM = [
         served(lambda g, b: "x-vsr-context-token-count" in post(g).headers), (False, True)),
     Key("global.semroute.access_log", site(access_log="stdout"), ("stdout", "%/access.log"),
         served(lambda g, b: (post(g), g.stop(), '"status":200' in g.output())[2]), (True, False)),
+    Key("global.semroute.access_log_signals", site(decisions=[decision(rules={"keyword": "k"})], signals=KEYWORD, access_log="stdout"),
+        (False, True), served(lambda g, b: log_line(g, b).get("signals")), (None, {"keyword": {"k": 0}})),
     Key("global.semroute.log_level", site(), ("info", "error"), served(lambda g, b: (g.stop(), "ready in" in g.output())[1]), (True, False)),
     Key("global.semroute.loops", WORKING, (1, 4), served(threads), MORE),
     Key("global.semroute.workers", WORKING, (1, 4), served(threads), MORE),

@@ -19,6 +19,7 @@ import keys_signals
 import keys_stores
 import keys_tiers
 import keys_tools
+import keys_traces
 import pytest
 from conftest import semroute
 from keys_bench import Bench
@@ -42,6 +43,7 @@ MODULES = (
     keys_stores,
     keys_tiers,
     keys_tools,
+    keys_traces,
 )
 KEYS = [key for module in MODULES for key in module.KEYS]
 

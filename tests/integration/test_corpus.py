@@ -46,7 +46,7 @@ WARNS = {
     "other_services": ["learning", "external", "endpoint", "protocol"],
     "own_domains": ["urgent_request"],
     "secrets": ["SR_CORPUS_KEY", "SR_CORPUS_HOST", "{{PREDICTOR}}", "<namespace>"],
-    "told": ["response_api", "tracing", "Kubernetes", "qwen3_model_path", "enable_soft_matching", "min_score_threshold"],
+    "told": ["response_api", "Kubernetes", "qwen3_model_path", "enable_soft_matching", "min_score_threshold"],
 }
 
 

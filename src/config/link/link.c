@@ -15,6 +15,7 @@
 #include "config/link/rules.h"
 #include "config/link/signals.h"
 #include "config/link/tools.h"
+#include "config/link/tracing.h"
 #include "config/section/section.h"
 
 /* Index of the model that a node names, -1 with a problem. A model that is to be `used` needs a backend. */
@@ -270,6 +271,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_cache(b, root, config);
     sr_link_pools(b, root, config);
     sr_link_replay(b, root, config);
+    sr_link_tracing(b, root, config);
     sr_link_kbs(b, root, config);
     sr_link_profile(b, root, root, config);
 }

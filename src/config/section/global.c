@@ -82,16 +82,16 @@ static const struct sr_section metrics_section = {
         {NULL, NULL, false}}};
 static const struct sr_field observability_fields[] = {
     {"metrics", SR_FIELD_OBJECT, .of = &metrics_section, .help = "Prometheus metrics"},
+    {"tracing", SR_FIELD_OBJECT, GLOBAL(tracing), .of = &sr_section_tracing,
+     .help = "spans of each request, sent to an OpenTelemetry collector"},
 };
 static const struct sr_section observability_section = {
     .name = "observability",
     .help = "Observability.",
     SR_FIELDS(observability_fields),
-    .inert = (const struct sr_inert_key[]){{"tracing", "there are metrics and an access log", true},
-                                           {NULL, NULL, false}},
 };
 static const struct sr_field services_fields[] = {
-    {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
+    {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics and traces"},
     {"authz", SR_FIELD_OBJECT, .of = &sr_section_authz, .help = "who is asking"},
     {"management_api", SR_FIELD_OBJECT, .of = &sr_section_management,
      .help = "who may use the admin listeners"},
@@ -241,6 +241,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "whether every answer gets the headers of `x-vsr-debug`"},
     {"access_log", SR_FIELD_TEXT, GLOBAL(access_log), .def = "off", .flags = SR_FIELD_NOT_EMPTY,
      .help = "`stdout`, `off`, or a file"},
+    {"access_log_signals", SR_FIELD_BOOL, GLOBAL(access_log_signals), .def = "false",
+     .help = "whether each line of the access log has the score of every rule of every signal that ran"},
     {"log_level", SR_FIELD_WORD, GLOBAL(log_level), .words = levels, .def = "info",
      .help = "the least level that is logged"},
     {"log_format", SR_FIELD_ENUM, GLOBAL(log_format), .words = formats, .def = "auto",
@@ -282,6 +284,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
     {"workloads", SR_FIELD_OBJECT, GLOBAL(workloads), .of = &sr_section_workloads,
      .help = "how it is known what a request is for, where a model has several pools"},
+    {"tracing", SR_FIELD_OBJECT, GLOBAL(tracing), .of = &sr_section_trace_export,
+     .help = "traces, beyond `services.observability.tracing`"},
     {"selection", SR_FIELD_OBJECT, .of = &selection_section,
      .help = "algorithms that choose among the candidates of a decision"},
     {"canaries", SR_FIELD_LIST, GLOBAL(canaries), GLOBAL(n_canaries), .of = &sr_section_canary,

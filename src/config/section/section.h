@@ -77,6 +77,8 @@ extern const struct sr_section sr_section_stores;
 extern const struct sr_section sr_section_system_prompts;
 extern const struct sr_section sr_section_tools;
 extern const struct sr_section sr_section_tools_advanced;
+extern const struct sr_section sr_section_trace_export;
+extern const struct sr_section sr_section_tracing;
 extern const struct sr_section sr_section_unread;
 extern const struct sr_section sr_section_workloads;
 

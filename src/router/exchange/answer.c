@@ -9,6 +9,7 @@
 #include "router/exchange/history.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
+#include "router/exchange/trace.h"
 #include "router/reply/headers.h"
 
 #define VERDICT_MAX 4096u
@@ -114,6 +115,7 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer)};
     sr_exchange_note_answer(x);
     sr_exchange_note_target(x);
+    sr_exchange_try_answered(x, status);
     sr_exchange_note_replay(x);
     sr_exchange_capture_begin(x, headers, n_headers);
     struct sr_header_edits own;

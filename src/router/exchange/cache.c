@@ -73,7 +73,8 @@ bool sr_exchange_caches_named(const sr_exchange *x)
 }
 
 /* It waits for the limits only. */
-const struct sr_phase sr_phase_early = {.begin = begin_early,
+const struct sr_phase sr_phase_early = {.part = SR_PART_EARLY,
+                                        .begin = begin_early,
                                         .end = answer_early,
                                         .deadline_ns = sr_exchange_limit_deadline_ns,
                                         .give_up = sr_exchange_limit_give_up};
@@ -140,7 +141,8 @@ static void give_up(sr_exchange *x)
     sr_recall_deadline(&x->recall);
 }
 
-const struct sr_phase sr_phase_recall = {.begin = begin_recalled,
+const struct sr_phase sr_phase_recall = {.part = SR_PART_CACHE,
+                                         .begin = begin_recalled,
                                          .end = recalled,
                                          .deadline_ns = deadline_ns,
                                          .give_up = give_up,

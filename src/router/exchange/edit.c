@@ -61,4 +61,4 @@ static enum sr_phase_step edit(sr_exchange *x)
     return SR_PHASE_NEXT;
 }
 
-const struct sr_phase sr_phase_edit = {.begin = edit};
+const struct sr_phase sr_phase_edit = {.part = SR_PART_EDIT, .begin = edit};

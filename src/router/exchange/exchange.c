@@ -22,6 +22,7 @@
 #include "router/exchange/reply.h"
 #include "router/exchange/route.h"
 #include "router/exchange/tiers.h"
+#include "router/exchange/trace.h"
 #include "router/report/explain.h"
 #include "router/report/explain_picture.h"
 #include "router/request/admit.h"
@@ -79,6 +80,7 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
     if (!x->head.request_id.n)
         sr_runtime_request_id(x->runtime, x->request_id);
     sr_exchange_note_head(x);
+    sr_exchange_begin_trace(x);
     admit(x);
     if (x->record.has_verdict)
         return SR_OK;

@@ -169,7 +169,8 @@ void sr_exchange_limit_give_up(sr_exchange *x)
     sr_limiting_deadline(&x->limiting);
 }
 
-const struct sr_phase sr_phase_limit = {.begin = sr_exchange_limit_step,
+const struct sr_phase sr_phase_limit = {.part = SR_PART_LIMIT,
+                                        .begin = sr_exchange_limit_step,
                                         .end = sr_exchange_limit_step,
                                         .deadline_ns = sr_exchange_limit_deadline_ns,
                                         .give_up = sr_exchange_limit_give_up};

@@ -17,6 +17,7 @@ enum sr_phase_step {
 };
 
 struct sr_phase {
+    enum sr_record_part part; /* its time in the record */
     enum sr_phase_step (*begin)(sr_exchange *x);
 
     /* All NULL: it never waits. */

@@ -1,6 +1,8 @@
 /* Takes an exchange from phase to phase. The last phase of each order settles it. */
 #include "router/exchange/phases.h"
 
+#include "base/clock.h"
+
 static const struct sr_phase *const route[] = {
     &sr_phase_early,  &sr_phase_route, &sr_phase_permit, &sr_phase_limit, &sr_phase_tools,
     &sr_phase_recall, &sr_phase_edit,  &sr_phase_pick,   &sr_phase_send,
@@ -26,14 +28,38 @@ static const struct sr_phase *const *const orders[] = {
     [SR_PHASES_AGAIN] = again,
 };
 
+/* ---- their times ---- */
+
+static void note_begin(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    enum sr_record_part part = (*x->phase)->part;
+    if (part && r->n_phases < SR_RECORD_PHASES_MAX)
+        r->phases[r->n_phases++] = (struct sr_record_phase){.part = part, .began = sr_clock_ns()};
+}
+
+/* The step of a phase; it has ended, unless it waits. */
+static enum sr_phase_step noted(sr_exchange *x, const struct sr_phase *phase, enum sr_phase_step step)
+{
+    struct sr_record *r = &x->record;
+    struct sr_record_phase *last = r->n_phases ? &r->phases[r->n_phases - 1] : NULL;
+    if (step != SR_PHASE_WAITS && phase->part && last->part == phase->part && !last->ended)
+        last->ended = sr_clock_ns();
+    return step;
+}
+
+/* ---- the way ---- */
+
 static enum sr_phase_step begin(sr_exchange *x)
 {
     const struct sr_phase *phase = *x->phase;
+    note_begin(x);
     enum sr_phase_step step = phase->begin(x);
-    if (step != SR_PHASE_WAITS || !x->hurries || !phase->hurries)
-        return step;
-    phase->give_up(x);
-    return phase->end(x);
+    if (step == SR_PHASE_WAITS && x->hurries && phase->hurries) {
+        phase->give_up(x);
+        step = phase->end(x);
+    }
+    return noted(x, phase, step);
 }
 
 /* Goes on after a phase that made this step. */
@@ -55,7 +81,8 @@ void sr_exchange_begin_phases(sr_exchange *x, enum sr_phases phases)
 
 void sr_exchange_resume(sr_exchange *x)
 {
-    go_on(x, (*x->phase)->end(x));
+    const struct sr_phase *phase = *x->phase;
+    go_on(x, noted(x, phase, phase->end(x)));
 }
 
 void sr_exchange_give_up(sr_exchange *x)

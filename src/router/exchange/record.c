@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "router/exchange/history.h"
+#include "router/exchange/trace.h"
 #include "router/report/access_log.h"
 #include "router/report/access_text.h"
 #include "router/report/audit.h"
@@ -234,6 +235,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     x->record.times.ended = sr_clock_ns();
     sr_exchange_note_target(x);
     sr_exchange_note_answer(x);
+    sr_exchange_end_trace(x);
     sr_measure_end(&x->record, x->router, x->metrics);
     sr_outcome_ended(&x->record, x->router, &x->counted);
     sr_exchange_report_history(x);
@@ -242,7 +244,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);
     enum sr_log_form form = sr_runtime_log_form(x->runtime);
     int rc = form == SR_LOG_JSON
-                 ? sr_access_log_line(&x->record, x->router->config, &line)
+                 ? sr_access_log_line(&x->record, x->router, &line)
                  : sr_access_text_line(&x->record, x->router->config, form == SR_LOG_COLOURED, &line);
     if (rc == SR_OK)
         sr_runtime_log_line(x->runtime, sr_buf_view(&line));

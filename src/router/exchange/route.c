@@ -241,5 +241,9 @@ static void give_up(sr_exchange *x)
         sr_routing_deadline(&x->routing);
 }
 
-const struct sr_phase sr_phase_route = {
-    .begin = begin, .end = end, .deadline_ns = deadline_ns, .give_up = give_up, .own_work = true};
+const struct sr_phase sr_phase_route = {.part = SR_PART_SIGNALS,
+                                        .begin = begin,
+                                        .end = end,
+                                        .deadline_ns = deadline_ns,
+                                        .give_up = give_up,
+                                        .own_work = true};

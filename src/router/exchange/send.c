@@ -32,7 +32,8 @@ static void give_up(sr_exchange *x)
     sr_pick_go_on(&x->pick);
 }
 
-const struct sr_phase sr_phase_pick = {.begin = begin_pick,
+const struct sr_phase sr_phase_pick = {.part = SR_PART_PICK,
+                                       .begin = begin_pick,
                                        .end = end_pick,
                                        .deadline_ns = deadline_ns,
                                        .give_up = give_up,

@@ -59,7 +59,8 @@ static void give_up(sr_exchange *x)
     x->tools.waits = false;
 }
 
-const struct sr_phase sr_phase_tools = {.begin = begin,
+const struct sr_phase sr_phase_tools = {.part = SR_PART_TOOLS,
+                                        .begin = begin,
                                         .end = end,
                                         .deadline_ns = deadline_ns,
                                         .give_up = give_up,

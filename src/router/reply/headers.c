@@ -8,6 +8,7 @@
 
 #define SCHEMA_VERSION "2"
 #define MS_PER_S       1000u
+#define TRACE_HEADERS  3 /* traceparent, tracestate, baggage */
 
 /* A list of headers with a fixed capacity; records when an addition fails. */
 struct header_list {
@@ -102,6 +103,27 @@ static void seed_headers(struct header_list *set, const struct sr_record *r)
         list_text(set, SR_LIT("x-vsr-reasoning-effort"), r->effort);
 }
 
+/* The request's place in its trace; a sender may name a span of each try instead. A tracestate without a
+ * usable traceparent is not sent. Returns the number of names in `remove` [TRACE_HEADERS]. */
+static size_t trace_headers(struct header_list *set, const struct sr_record *r,
+                            const struct sr_config_tracing *tracing, struct sr_bytes *remove)
+{
+    size_t n = 0;
+    char parent[SR_TRACE_PARENT_SIZE];
+    if (!r->trace.known)
+        return 0;
+    if (!tracing->propagate || !r->trace.has_parent)
+        remove[n++] = SR_LIT("tracestate");
+    if (tracing->propagate) {
+        sr_trace_parent_write(&r->trace.own, parent);
+        list_set(set, SR_LIT("traceparent"), sr_arena_dup(set->arena, sr_bytes_str(parent)));
+    } else {
+        remove[n++] = SR_LIT("traceparent");
+        remove[n++] = SR_LIT("baggage");
+    }
+    return n;
+}
+
 int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, const struct sr_router *router,
                         struct sr_arena *arena, struct sr_header_edits *out)
 {
@@ -111,8 +133,8 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
     size_t extra = plugins ? plugins->header_mutation.add.count + plugins->header_mutation.update.count : 0;
     size_t deletes = plugins ? plugins->header_mutation.remove.count : 0;
     struct header_list set = list_new(arena, extra + 16);
-    struct sr_bytes *remove =
-        sr_arena_calloc(arena, head->n_strip + head->n_credentials + deletes + 1, sizeof *remove);
+    struct sr_bytes *remove = sr_arena_calloc(
+        arena, head->n_strip + head->n_credentials + deletes + TRACE_HEADERS + 1, sizeof *remove);
     if (!remove)
         return SR_ENOMEM;
     size_t n_remove = head->n_strip;
@@ -128,6 +150,7 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
         list_set(&set, SR_LIT("content-type"), SR_LIT("application/json"));
     if (!head->request_id.n)
         list_set(&set, SR_LIT("x-request-id"), r->id);
+    n_remove += trace_headers(&set, r, &router->config->global.tracing, remove + n_remove);
     if (router->config->global.request_headers)
         seed_headers(&set, r);
     if (plugins) {

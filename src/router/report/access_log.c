@@ -15,6 +15,8 @@
 #define PATH_LOG_MAX 200
 /* Names of decisions in shadow; the metrics count all. */
 #define SHADOWS_LOG_MAX 16
+/* Bytes of all signals' scores. */
+#define SIGNALS_LOG_MAX ((size_t)8 << 10)
 
 /* Writes a member, unless it is empty. */
 static void put_text(struct sr_json_writer *w, const char *key, const char *value)
@@ -47,9 +49,21 @@ static void put_time(struct sr_json_writer *w)
     sr_json_text(w, "time", text);
 }
 
+static void put_trace(struct sr_json_writer *w, const struct sr_record_trace *trace)
+{
+    char hex[2 * SR_TRACE_ID_SIZE + 1];
+    if (!trace->known)
+        return;
+    sr_trace_hex(trace->own.trace, SR_TRACE_ID_SIZE, hex);
+    sr_json_text(w, "trace_id", hex);
+    sr_trace_hex(trace->own.span, SR_SPAN_ID_SIZE, hex);
+    sr_json_text(w, "span_id", hex);
+}
+
 static void put_request(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
 {
     sr_json_bytes(w, "request_id", r->id);
+    put_trace(w, &r->trace);
     put_text(w, "door", sr_door_name(r->door));
     if (r->peer.n)
         sr_json_bytes(w, "peer", r->peer);
@@ -85,6 +99,41 @@ static void put_verdict(struct sr_json_writer *w, const struct sr_record *r)
     if (r->reasoning)
         put_text(w, "reasoning_description", r->choice.why_reasoning);
     put_text(w, "error", r->error_code);
+}
+
+static void put_signal(struct sr_json_writer *w, const struct sr_signal_result *result,
+                       const struct sr_signals *signals, enum sr_signal_type type)
+{
+    const char *name = sr_signal_registry[type]->name;
+    if (result->status) {
+        sr_json_text(w, name, sr_record_failure(result->status));
+        return;
+    }
+    sr_json_object(w, name);
+    for (size_t i = 0; i < result->n_hits; i++)
+        put_real(w, sr_signals_rule_name(signals, type, i),
+                 result->hits[i].matched || result->hits[i].confidence < 1
+                     ? (double)result->hits[i].confidence
+                     : 0);
+    sr_json_object_end(w);
+}
+
+/* Every rule of every signal that ran, with its score; too many to write are left out as a whole. */
+static void put_signals(struct sr_json_writer *w, const struct sr_record *r, const struct sr_router *router)
+{
+    struct sr_buf own;
+    if (!router->config->global.access_log_signals || !r->evaluated)
+        return;
+    sr_buf_init(&own, SIGNALS_LOG_MAX);
+    struct sr_json_writer signals = sr_json_writer_of(&own);
+    sr_json_object(&signals, NULL);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (r->results[type])
+            put_signal(&signals, r->results[type], router->signals, (enum sr_signal_type)type);
+    sr_json_object_end(&signals);
+    if (signals.rc == SR_OK)
+        sr_json_raw(w, "signals", sr_buf_view(&own));
+    sr_buf_dispose(&own);
 }
 
 static void put_shadows(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
@@ -155,14 +204,16 @@ static void put_answer(struct sr_json_writer *w, const struct sr_record *r, cons
     put_ms(w, "total_ms", t->started, t->ended);
 }
 
-int sr_access_log_line(const struct sr_record *record, const struct sr_config *config, struct sr_buf *out)
+int sr_access_log_line(const struct sr_record *record, const struct sr_router *router, struct sr_buf *out)
 {
+    const struct sr_config *config = router->config;
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);
     put_time(&w);
     put_request(&w, record, config);
     put_text(&w, "outcome", sr_record_outcome(record));
     put_verdict(&w, record);
+    put_signals(&w, record, router);
     put_shadows(&w, record, config);
     put_tools(&w, &record->tools);
     put_cache(&w, record);

@@ -56,6 +56,10 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
             out->content_length = length;
     } else if (sr_bytes_eq(name, SR_LIT("content-encoding"))) {
         out->encoded |= value.n > 0 && !sr_bytes_eq_nocase(value, SR_LIT("identity"));
+    } else if (sr_bytes_eq(name, SR_LIT("traceparent"))) {
+        out->traceparent = out->n_traceparents++ ? (struct sr_bytes){"", 0} : keep(arena, value, rc);
+    } else if (sr_bytes_eq(name, SR_LIT("tracestate"))) {
+        out->tracestate = out->n_tracestates++ ? (struct sr_bytes){"", 0} : keep(arena, value, rc);
     } else if (sr_bytes_eq(name, SR_LIT("x-vsr-debug"))) {
         out->debug |= value_is_true(value);
     } else if (sr_bytes_eq(name, SR_LIT("x-vsr-skip-processing"))) {

@@ -15,6 +15,8 @@ struct sr_head {
     struct sr_bytes method;
     struct sr_request_path path; /* the only path that is decided on and forwarded */
     struct sr_bytes peer;
+    struct sr_bytes traceparent, tracestate; /* empty: none, or more than one */
+    size_t n_traceparents, n_tracestates;
     struct sr_bytes request_id; /* empty: the client sent none that can be used */
     struct sr_bytes content_type;
     bool says_json;          /* its content-type is exactly application/json, once */

@@ -110,7 +110,9 @@ struct sr_extproc_core *sr_extproc_core_new(const struct sr_extproc_core_options
     core->options.config = sr_config_ref(options->config);
     sr_arena_init(&core->arena, ARENA_MAX);
     core->options.peer = sr_arena_dup(&core->arena, options->peer);
-    if (!core->options.peer.p) {
+    core->options.traceparent = sr_arena_dup(&core->arena, options->traceparent);
+    core->options.tracestate = sr_arena_dup(&core->arena, options->tracestate);
+    if (!core->options.peer.p || !core->options.traceparent.p || !core->options.tracestate.p) {
         sr_extproc_core_free(core);
         return NULL;
     }

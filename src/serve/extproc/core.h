@@ -43,10 +43,11 @@ struct sr_extproc_core_ops {
 
 struct sr_extproc_core_options {
     sr_runtime *runtime;
-    const struct sr_config *config; /* the core takes a reference */
-    struct sr_metrics *metrics;     /* NULL: metrics are off */
-    struct sr_bytes peer;           /* for the access log if no header has it; copied */
-    bool shed;                      /* no room: the request is answered 503, or 429 as an endpoint picker */
+    const struct sr_config *config;          /* the core takes a reference */
+    struct sr_metrics *metrics;              /* NULL: metrics are off */
+    struct sr_bytes peer;                    /* for the access log if no header has it; copied */
+    struct sr_bytes traceparent, tracestate; /* of Envoy's call; empty: Envoy does not trace. Copied */
+    bool shed; /* no room: the request is answered 503, or 429 as an endpoint picker */
     const struct sr_extproc_core_ops *ops;
     void *ctx;
 };

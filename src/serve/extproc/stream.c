@@ -215,6 +215,8 @@ void sr_extproc_stream_open(struct sr_extproc_streams *streams, struct sr_grpc_c
                                               .config = streams->config,
                                               .metrics = streams->metrics,
                                               .peer = sr_bytes_str(sr_grpc_call_peer(call)),
+                                              .traceparent = sr_grpc_call_metadata(call, "traceparent"),
+                                              .tracestate = sr_grpc_call_metadata(call, "tracestate"),
                                               .shed = streams->active >= streams->max,
                                               .ops = &CORE_OPS,
                                               .ctx = s};

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "router/exchange/pool.h"
+#include "router/exchange/trace.h"
 #include "serve/extproc/private.h"
 #include "serve/forward.h"
 
@@ -46,6 +47,7 @@ static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, str
     if (rc != SR_OK || !path.p)
         return SR_ENOMEM;
     add_backend(core, v, m);
+    sr_forward_trace(&m->headers, sr_exchange_try(core->exchange, core->choice.target));
     if (!sr_bytes_eq(path, core->sent_path))
         sr_forward_set(&m->headers, SR_LIT(":path"), path);
     if (v->edited && core->request_mode == SR_EXTPROC_MODE_BUFFERED && core->has_length) {

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "router/exchange/pool.h"
+#include "router/exchange/trace.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 
@@ -18,8 +19,9 @@ static struct sr_header *upstream_headers(struct sr_call *call, size_t *count)
     const struct sr_http_head *head = sr_http_request_head(call->request);
     struct sr_arena *arena = sr_http_request_arena(call->request);
     struct sr_forward forward;
-    if (sr_forward_init(&forward, call->verdict, call->target, SR_FORWARD_HERE, 1, arena) != SR_OK)
+    if (sr_forward_init(&forward, call->verdict, call->target, SR_FORWARD_HERE, 2, arena) != SR_OK)
         return NULL;
+    sr_forward_trace(&forward, sr_exchange_try(call->exchange, call->target));
     if (!sr_forward_sets(&forward, SR_LIT("x-forwarded-for"))) {
         sr_forward_set(&forward, SR_LIT("x-forwarded-for"),
                        sr_forward_client(head, sr_http_request_peer(call->request), arena));
@@ -120,12 +122,17 @@ static bool gives_up(struct sr_call *call, const struct sr_http_head *head)
 {
     uint32_t failure = sr_retry_of_status(head->status);
     uint64_t after_ms = failure ? sr_retry_after_ms(head) : 0;
+    const char *reason = failure == SR_RETRY_429 ? "429" : "5xx";
     if (failure)
-        sr_call_count_failure(call, failure == SR_RETRY_429 ? "429" : "5xx");
+        sr_call_count_failure(call, reason);
     if (after_ms)
         sr_ticket_cool(call->verdict->ticket, (size_t)(call->target - call->verdict->targets),
                        after_ms * SR_NS_PER_MS);
-    return failure && try_again(call, failure, after_ms);
+    size_t number = sr_exchange_tries(call->exchange);
+    if (!failure || !try_again(call, failure, after_ms))
+        return false;
+    sr_exchange_try_failed(call->exchange, number, head->status, reason);
+    return true;
 }
 
 static void on_upstream_head(void *ctx, const struct sr_http_head *head)
@@ -272,6 +279,8 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
     call->upstream = NULL;
     if (call->stage == SR_CALL_FINISHED)
         return;
+    sr_exchange_try_failed(call->exchange, sr_exchange_tries(call->exchange), 0,
+                           call->stage == SR_CALL_ANSWERING ? "lost" : sr_retry_failure_name(error));
     if (call->stage == SR_CALL_ANSWERING) {
         report(call, SR_TICKET_LOST, 0);
         if (!call->answer_given)

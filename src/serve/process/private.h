@@ -8,6 +8,7 @@
 #include "serve/admin/api.h"
 #include "serve/extproc/extproc.h"
 #include "serve/gateway/gateway.h"
+#include "serve/otlp/exporter.h"
 #include "serve/process/address.h"
 #include "serve/process/reload.h"
 #include "serve/process/server.h"
@@ -56,6 +57,7 @@ struct sr_server {
     struct sr_reload *reload;
     struct sr_discover *discover;
     struct sr_kv_events *kv_events;
+    struct sr_otlp *otlp; /* spans, on their way to a collector */
     atomic_bool draining;
     atomic_int undrained; /* doors of loops that still have connections */
     int done;             /* eventfd: all gateways are drained */

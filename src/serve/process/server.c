@@ -194,6 +194,8 @@ static int start(struct sr_server *server, char *error, size_t error_size)
     if (rc == SR_OK)
         rc = sr_kv_events_start(&server->kv_events, sr_runtime_pool(server->runtime), server->config);
     if (rc == SR_OK)
+        rc = sr_otlp_start(&server->otlp, server->runtime, server->config);
+    if (rc == SR_OK)
         rc = start_loops(server);
     if (rc == SR_OK) {
         sr_signals_ready();
@@ -226,6 +228,7 @@ static void end(struct sr_server *server, int rc)
         sr_gateway_free(server->loops[i].gateway);
         sr_extproc_free(server->loops[i].extproc);
     }
+    sr_otlp_stop(server->otlp);
     sr_config_unref(server->config);
     sr_process_log_count_in(NULL);
     sr_limits_close(&server->spent);

@@ -137,6 +137,8 @@ void sr_server_reload(void *ctx)
             sr_discover_configure(server->discover, fresh);
         if (server->kv_events)
             sr_kv_events_configure(server->kv_events, fresh);
+        if (server->otlp)
+            sr_otlp_configure(server->otlp, fresh);
         sr_reload_also(server->reload, fresh->watched.items, fresh->watched.count);
         sr_config_unref(server->config);
         server->config = fresh;

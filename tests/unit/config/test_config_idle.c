@@ -42,9 +42,9 @@ static void test_inert(void **state)
     (void)state;
     sr_config_unref(
         config_good(GLOBAL("services: {startup_status: {path: /x}, api: {batch_classification: {}}}")));
-    config_problem(GLOBAL("services: {observability: {tracing: {enabled: true}}}"), false, SR_PROBLEM_WARNING,
-                   5, 37, "`tracing` changes nothing: there are metrics and an access log");
-    sr_config_unref(config_good(GLOBAL("services: {observability: {tracing: {enabled: false}}}")));
+    config_problem(GLOBAL("services: {response_api: {enabled: true}}"), false, SR_PROBLEM_WARNING, 5, 21,
+                   "`response_api` changes nothing: /v1/responses is forwarded");
+    sr_config_unref(config_good(GLOBAL("services: {response_api: {enabled: false}}")));
     static const char *const elsewhere[] = {"modules: {prompt_guard: {use_vllm: true}}",
                                             "modules: {prompt_guard: {protocol: http_classify}}",
                                             "external: [{model_role: guardrail}]",

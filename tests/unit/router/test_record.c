@@ -57,7 +57,7 @@ static void test_access_log(void **state)
     struct sr_record r = routed();
     struct sr_buf line;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);
-    assert_int_equal(sr_access_log_line(&r, router->config, &line), SR_OK);
+    assert_int_equal(sr_access_log_line(&r, router, &line), SR_OK);
     check_has(&line, "\"request_id\":\"id-1\",\"door\":\"gateway\",\"method\":\"POST\"");
     check_has(&line, "\"requested_model\":\"auto\",\"outcome\":\"routed\",\"model\":\"small\"");
     check_has(&line, "\"status\":200,\"bytes_in\":90,\"bytes_out\":0,\"prompt_tokens\":3");
