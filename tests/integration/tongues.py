@@ -177,8 +177,18 @@ class Tongues:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
+            def read_body(self):
+                if self.headers.get("transfer-encoding", "").lower() != "chunked":
+                    return self.rfile.read(int(self.headers["content-length"]))
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                self.rfile.readline()
+                return body
+
             def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                body = json.loads(self.read_body())
                 path = self.path.partition("?")[0]
                 tongues.seen.append((path, {k.lower(): v for k, v in self.headers.items()}, body))
                 if tongues.fail or path not in APIS:

@@ -58,7 +58,7 @@ const struct sr_meaning sr_meanings[] = {
      "entrypoints recipes",
      "a file is one list of decisions, and a decision is its rules, models and plugins"},
     {SR_MEANING_REFUSED, "anthropic azure-openai bedrock gemini vertex-ai minimax api_version",
-     "upstreams speak OpenAI's API"},
+     "upstreams speak OpenAI's API, or Anthropic's where `api_format` says so"},
     {SR_MEANING_REFUSED, "router_replay vector_store", "there is no such store"},
     {SR_MEANING_REFUSED, "management_api", "the admin listener has flags of `semroute serve`"},
     {SR_MEANING_REFUSED, "hallucination_mitigation hallucination", "answers are read for attacks alone"},
