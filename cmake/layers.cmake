@@ -9,8 +9,8 @@ function(sr_glob target folder)
 endfunction()
 
 # Layers that compute with sizes, offsets and numbers of strangers: no conversion that may change a value goes unseen.
-set(SR_CONVERSION_LAYERS base observe net text json model kernel infer config probe signal decide cache pool select history dialect router
-    store serve mock trace)
+set(SR_CONVERSION_LAYERS base observe net text json model kernel infer config probe signal decide cache pool select history dialect translate
+    router store serve mock trace)
 
 function(sr_layer name)
   cmake_parse_arguments(ARG "" "" "USES;LIBS" ${ARGN})

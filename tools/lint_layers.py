@@ -30,7 +30,9 @@ ALLOWED["store"] = ALLOWED["cache"] | {"cache", "limit", "history", "net"}
 ALLOWED["pool"] = {"base", "observe", "kernel"}
 ALLOWED["select"] = ALLOWED["config"] | {"config", "pool", "kernel"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
-ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "limit", "pool", "select", "history", "trace"}
+ALLOWED["translate"] = {"base", "json"}
+ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "translate", "probe", "cache", "limit", "pool", "select", "history",
+                                         "trace"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net", "store"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}

@@ -91,7 +91,7 @@ PROVIDERS = [
     Key("providers.models[].reasoning_family",
         site(model("one", reasoning_family="fam"), families=THINKER, decisions=[decision(model="one")]),
         (ABSENT, "fam"), explain(lambda e: "enable_thinking" in e.edits), (False, True)),
-    refused("providers.models[].api_format", site(), ("openai", "anthropic"), "is not supported"),
+    Key("providers.models[].api_format", site(), ("openai", "anthropic"), explain(lambda e: "max_tokens" in e.edits), (False, True)),
     refused("providers.models[].backend_refs[].provider", site(), ("openai", "anthropic"), "is not supported"),
     refused("providers.models[].backend_refs[].type", site(), ("vllm", "anthropic"), "is not supported"),
     Key("providers.models[].external_model_ids.*", site(model("one", "@0", external_model_ids={"vllm": "a"})), ("org/a", "org/b"),

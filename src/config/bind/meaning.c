@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 const struct sr_meaning sr_meanings[] = {
-    {SR_MEANING_INERT, "providers.models[].api_format", "`openai` is the only API of upstreams so far"},
     {SR_MEANING_INERT, "routing.decisions[].plugins[].configuration.strategy", "tools are ranked in one way"},
     {SR_MEANING_INERT, "routing.signals.embeddings[].query_modality", "only text is read"},
     {SR_MEANING_INERT, "routing.decisions[].emits[].kind", "what is kept is the only hint so far"},
@@ -52,7 +51,7 @@ const struct sr_meaning sr_meanings[] = {
      "one request is one call of one model"},
     {SR_MEANING_REFUSED, "adaptations candidateIterations",
      "a decision is its rules, models and plugins, and one request is one call of one model"},
-    {SR_MEANING_REFUSED, "anthropic", "upstreams speak OpenAI's API"},
+    {SR_MEANING_REFUSED, "anthropic", "upstreams speak OpenAI's API, or Anthropic's where `api_format` says so"},
     {SR_MEANING_REFUSED, "vector_store", "there is no such store"},
     {SR_MEANING_REFUSED, "hallucination", "answers are read for attacks alone"},
     {SR_MEANING_REFUSED, "vector_field",
