@@ -100,12 +100,17 @@ def read(site):
     return sum(map(int, re.findall(r"^llm_signal_extraction_total\{[^}]*\} (\d+)", text, re.MULTILINE)))
 
 
+SUMS = {"signals": {"keywords": [{"name": "sums", "keywords": ["solve"]}]}, "decisions": [
+    {"name": "sums", "rules": {"type": "keyword", "name": "sums"}, "modelRefs": [{"model": "coder"}]}]}
+TWO = {"rules": [{"name": "all", "requests_per_unit": 2, "unit": "hour", "per": ["user"]}]}
+
+
 @pytest.mark.parametrize("door", DOORS)
-def test_a_limited_client_costs_no_signal(limited, door):
-    """What is known before routing is asked before: for every model, and for the model that the client names."""
-    routing = {"signals": {"keywords": [{"name": "sums", "keywords": ["solve"]}]}, "decisions": [
-        {"name": "sums", "rules": {"type": "keyword", "name": "sums"}, "modelRefs": [{"model": "coder"}]}]}
-    site = limited(routing=routing, limits={"rules": [{"name": "all", "requests_per_unit": 2, "unit": "hour", "per": ["user"]}]})
+@pytest.mark.parametrize("store", ["memory", "redis"])
+def test_a_limited_client_costs_no_signal(limited, redis, store, door):
+    """What is known before routing is asked before it."""
+    site = limited(routing=SUMS, limits=TWO if store == "memory" else over(redis, **TWO))
+    assert until(lambda: site.post(door, BOB)[0] == 200), "the store answers"
     assert [site.post(door, ALICE, "auto", text="solve 2+2")[0] for _ in range(2)] == [200, 200]
     before = read(site)
     assert before > 0

@@ -5,7 +5,6 @@
 
 const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_INERT, "providers.models[].api_format", "`openai` is the only API of upstreams so far"},
-    {SR_MEANING_INERT, "routing.decisions[].plugins[].configuration.strategy", "tools are ranked in one way"},
     {SR_MEANING_INERT, "routing.signals.embeddings[].query_modality", "only text is read"},
     {SR_MEANING_INERT, "routing.projections.scores[].method", "a sum is the only method so far"},
     {SR_MEANING_INERT, "routing.projections.mappings[].calibration.method",
