@@ -161,9 +161,12 @@ SR_API bool sr_exchange_body_whole(const sr_exchange *exchange);
  * 0 = no deadline. It may change with each call of an answer function. */
 SR_API uint64_t sr_exchange_deadline_ns(const sr_exchange *exchange);
 
-/** Tells the exchange that the deadline has passed: it decides with the signals that have a result. The
- * verdict is ready on return, and `ready` is not called any more. For an answer, sr_exchange_answer_next
- * continues without the results that are missing. Does nothing unless the exchange waits. */
+/** Tells the exchange that the deadline has passed: what it waits for is given up, signals without a result
+ * included. Then sr_exchange_verdict says whether the verdict is ready. If it is not, the exchange waits for
+ * something else (a store of limits, for one), with a deadline of its own: ask sr_exchange_deadline_ns again,
+ * and expect `ready`. Once the verdict is ready, `ready` is not called any more. For an answer,
+ * sr_exchange_answer_next continues without the results that are missing. Does nothing unless the exchange
+ * waits. */
 SR_API void sr_exchange_timeout(sr_exchange *exchange);
 
 /* ---- verdict ------------------------------------------------------------------------------------- */

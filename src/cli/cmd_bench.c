@@ -18,6 +18,7 @@
 #include "bench/pool.h"
 #include "bench/pool_pick.h"
 #include "bench/scan.h"
+#include "bench/signals.h"
 #include "bench/start.h"
 #include "bench/tokenizer.h"
 #include "bench/tools.h"
@@ -32,6 +33,7 @@
     X(tokenizer, "tokens and offsets of a text, beside Hugging Face tokenizers")                             \
     X(concurrency, "texts a second through the encoder for many clients, with batches and without")          \
     X(pick, "picking a worker of a pool for a long prompt, by policy")                                       \
+    X(signals, "what each signal adds to the pass of the trunk that they share")                             \
     X(tools, "choosing from a tool database when the question's vector is there")                            \
     X(start, "from the start of the server to its first answer, and its memory, with an encoder")            \
     X(encoder, "whole passes of encoders, beside the machine's floor and ONNX Runtime")                      \

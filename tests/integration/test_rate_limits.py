@@ -2,6 +2,7 @@
 import contextlib
 import http.client
 import json
+import re
 import shutil
 import signal
 import socket
@@ -23,7 +24,7 @@ USAGE = {"prompt_tokens": 40, "completion_tokens": 60, "total_tokens": 100}
 class Limited(Doors):
     """Keys `alice` and `bob`; each answer has used 100 tokens."""
 
-    limits, ratelimit, semroute = {}, {}, {}
+    limits, ratelimit, semroute, routing = {}, {}, {}, {"decisions": []}
 
     def config(self, port):
         return json.dumps({
@@ -31,7 +32,7 @@ class Limited(Doors):
             "providers": {"defaults": {"default_model": "general"}, "models": [
                 {"name": m, "pricing": {"prompt_per_1m": 10000, "completion_per_1m": 10000},
                  "backend_refs": [{"name": m, "endpoint": f"127.0.0.1:{port}"}]} for m in real.MODELS]},
-            "routing": {"decisions": []},
+            "routing": self.routing,
             "global": {"services": {"ratelimit": self.ratelimit}, "semroute": {
                 "loops": 1, "workers": 1, "limits": self.limits, "identity": {"keys": [
                     {"name": "alice", "sha256": sha(ALICE), "tenant": "red", "groups": ["staff"]},
@@ -56,10 +57,13 @@ def limited(tmp_path, monkeypatch):
     class Usage(Recorder):
         pass
     answer = test_paths.json.dumps
+    says = {"usage": USAGE}
     monkeypatch.setattr(test_paths.json, "dumps", lambda value, *a, **k: answer(
-        {**value, "usage": USAGE} if isinstance(value, dict) and value.get("object") == "chat.completion" else value, *a, **k))
+        {**value, **says} if isinstance(value, dict) and value.get("object") == "chat.completion" else value, *a, **k))
 
-    def start(**parts):
+    def start(reports=True, **parts):
+        if not reports:
+            says.clear()
         site = type("Site", (Limited,), parts)(tmp_path)
         running.append(site)
         return site
@@ -88,6 +92,33 @@ def test_requests(limited, door):
     assert status == 429 and json.loads(body)["type"] == "error" and json.loads(body)["error"]["type"] == "rate_limit_error"
     assert site.post(door, ALICE, "coder")[0] == 200, "each model has a count of its own"
     assert site.post(door, BOB)[0] == 200, "each user has one"
+
+
+def read(site):
+    """How many requests signals have read."""
+    text = request(site.metrics, "GET", "/metrics").body.decode()
+    return sum(map(int, re.findall(r"^llm_signal_extraction_total\{[^}]*\} (\d+)", text, re.MULTILINE)))
+
+
+SUMS = {"signals": {"keywords": [{"name": "sums", "keywords": ["solve"]}]}, "decisions": [
+    {"name": "sums", "rules": {"type": "keyword", "name": "sums"}, "modelRefs": [{"model": "coder"}]}]}
+TWO = {"rules": [{"name": "all", "requests_per_unit": 2, "unit": "hour", "per": ["user"]}]}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("store", ["memory", "redis"])
+def test_a_limited_client_costs_no_signal(limited, redis, store, door):
+    """What is known before routing is asked before it."""
+    site = limited(routing=SUMS, limits=TWO if store == "memory" else over(redis, **TWO))
+    assert until(lambda: site.post(door, BOB)[0] == 200), "the store answers"
+    assert [site.post(door, ALICE, "auto", text="solve 2+2")[0] for _ in range(2)] == [200, 200]
+    before = read(site)
+    assert before > 0
+    status, headers, _ = site.post(door, ALICE, "auto", text="solve 3+3")
+    assert status == 429 and headers["x-ratelimit-limit"] == "2" and headers["x-ratelimit-remaining"] == "0"
+    assert 3000 < int(headers["retry-after"]) < 3800
+    assert read(site) == before
+    assert site.post(door, BOB, "auto", text="solve 4+4")[0] == 200 and read(site) > before
 
 
 def test_it_slides(limited):
@@ -155,6 +186,19 @@ def test_parallel_requests_do_not_slip_through(limited):
     for thread in threads:
         thread.join()
     assert sorted(results) == [200] * 20 + [429] * 44
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("most, statuses", [(30, [200, 429]), (4000, [200, 200])])
+def test_an_answer_without_a_report_counts_by_its_size(limited, door, most, statuses):
+    """An upstream, or a client that closes early, hides nothing: four bytes of an answer count as a token."""
+    site = limited(reports=False, limits={"rules": [{"name": "t", "per": ["key"], "tokens_per_unit": most, "unit": "hour"}]})
+    seen = []
+    for _ in statuses:
+        status, _, body = site.post(door, ALICE)
+        seen.append(status)
+        assert status != 200 or (b'"usage"' not in body and len(body) > 150)
+    assert seen == statuses
 
 
 @pytest.mark.parametrize("door", DOORS)

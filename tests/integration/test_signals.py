@@ -7,7 +7,7 @@ import json
 
 import envoy as real
 import pytest
-from conftest import ROOT, Gateway, Mock, builtin_on, free_ports, request, wait_http
+from conftest import ROOT, Gateway, Mock, builtin_on, free_ports, request, semroute, wait_http
 
 SORT = "Write a Python function that sorts a list"
 SIGNALS = """
@@ -296,6 +296,14 @@ def doors(tmp_path_factory):
     finally:
         for process in reversed(processes):
             process.stop()
+
+
+def test_the_bench_has_each_signal():
+    """`semroute bench signals` measures every one beside the pass that they share."""
+    done = semroute("bench", "signals", "--json", "--seconds", "0.1")
+    rows = {row["signal"]: row for row in json.loads(done.stdout)["rows"]}
+    assert set(rows) == {"embedding", *RULES} - {"projection", "partition"}
+    assert {name for name, row in rows.items() if not row["reads_vector"]} == {"conversation", "metadata", "event", "authz", "modality"}
 
 
 def test_each_signal_has_ten():

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 const struct sr_meaning sr_meanings[] = {
-    {SR_MEANING_INERT, "routing.decisions[].plugins[].configuration.strategy", "tools are ranked in one way"},
     {SR_MEANING_INERT, "routing.signals.embeddings[].query_modality", "only text is read"},
     {SR_MEANING_INERT, "routing.decisions[].emits[].kind", "what is kept is the only hint so far"},
     {SR_MEANING_INERT, "routing.projections.scores[].method", "a sum is the only method so far"},

@@ -113,6 +113,45 @@ static void note_rest(struct sr_migration *m, const struct sr_yaml_node *old, co
             note_key(m, old->keys[i], old->items[i], where);
 }
 
+/* The thresholds of the classifiers behind `fact_check` and `user_feedback` rules. */
+static void put_labels(struct sr_migration *m, const struct sr_yaml_node *facts,
+                       const struct sr_yaml_node *feedback)
+{
+    static const char *const known[] = {"threshold", "enabled", "model_id", NULL};
+    const struct sr_yaml_node *const models[] = {facts, feedback};
+    for (size_t i = 0; i < 2; i++)
+        if (has_value(models[i], "model_id"))
+            sr_migrate_note(m, sr_yaml_get(models[i], "model_id"),
+                            "`model_id`: the signal has a built-in classifier");
+    if (sr_migrate_has(facts, "threshold")) {
+        sr_migrate_put(m, "      hallucination_mitigation:\n        fact_check:\n");
+        sr_migrate_threshold(m, facts, "          ");
+    }
+    if (sr_migrate_has(feedback, "threshold")) {
+        sr_migrate_put(m, "      feedback_detector:\n");
+        sr_migrate_threshold(m, feedback, "        ");
+    }
+    note_rest(m, facts, "fact_check_model", known);
+    note_rest(m, feedback, "feedback_detector", known);
+}
+
+/* Notes what checks answers. */
+static void note_answers(struct sr_migration *m, const struct sr_yaml_node *checks)
+{
+    static const char *const known[] = {"enabled", "fact_check_model", NULL};
+    bool on = false;
+    const struct sr_yaml_node *enabled = sr_yaml_get(checks, "enabled");
+    if (enabled && sr_yaml_to_bool(enabled, &on) && on)
+        sr_migrate_note(
+            m, enabled,
+            "`hallucination_mitigation`: answers are not compared with their sources in this version");
+    for (size_t i = 0; on && checks && i < checks->count; i++)
+        if (!sr_migrate_is_word(checks->keys[i], known))
+            sr_migrate_note(m, checks->keys[i],
+                            "`%.60s` of hallucination_mitigation has no equivalent in this version",
+                            checks->keys[i]->text.p);
+}
+
 void sr_migrate_models(struct sr_migration *m)
 {
     static const char *const in_classifier[] = {"category_model", "pii_model", NULL};
@@ -123,8 +162,12 @@ void sr_migrate_models(struct sr_migration *m)
     const struct sr_yaml_node *pii = sr_migrate_map(m, classifier, "pii_model");
     const struct sr_yaml_node *guard = sr_migrate_map(m, m->old, "prompt_guard");
     const struct sr_yaml_node *compression = sr_migrate_map(m, m->old, "prompt_compression");
+    const struct sr_yaml_node *checks = sr_migrate_map(m, m->old, "hallucination_mitigation");
+    const struct sr_yaml_node *facts = sr_migrate_map(m, checks, "fact_check_model");
+    const struct sr_yaml_node *feedback = sr_migrate_map(m, m->old, "feedback_detector");
+    bool labels = sr_migrate_has(facts, "threshold") || sr_migrate_has(feedback, "threshold");
     bool paths = has_value(domain, "model_id") || has_value(pii, "model_id") || has_value(guard, "model_id");
-    if (is_module(domain) || is_module(pii) || is_module(guard) || compression)
+    if (is_module(domain) || is_module(pii) || is_module(guard) || compression || labels)
         sr_migrate_put(m, "  model_catalog:\n%s    modules:\n",
                        paths ? "    # Remove the # of a `model_id` to use your own folder instead of the "
                                "bundled model.\n    # `semroute models info FOLDER` says whether it "
@@ -133,6 +176,8 @@ void sr_migrate_models(struct sr_migration *m)
     put_guard(m, guard);
     put_classifiers(m, domain, pii);
     put_compression(m, compression);
+    put_labels(m, facts, feedback);
+    note_answers(m, checks);
     note_rest(m, classifier, "classifier", in_classifier);
     note_rest(m, domain, "category_model", in_domain);
     note_rest(m, pii, "pii_model", in_guard);

@@ -233,7 +233,7 @@ static const struct sr_field limits_fields[] = {
     {"path", SR_FIELD_TEXT, LIMITS(path), .flags = SR_FIELD_NOT_EMPTY, .def_note = "none",
      .help = "a file that keeps what is spent of budgets over a restart"},
     {"max_counters", SR_FIELD_SIZE, LIMITS(max_counters), .def = "65536", .min = 512, .max = 0x1p24,
-     .help = "counters in memory; above it the ones used least recently are forgotten"},
+     .help = "counters in memory; above it the ones used least recently are forgotten; read at the start"},
 };
 
 static void finish_limits(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

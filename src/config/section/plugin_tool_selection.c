@@ -5,7 +5,6 @@
 
 static const struct sr_enum_word modes[] = {
     {"add", SR_TOOL_SELECTION_ADD}, {"filter", SR_TOOL_SELECTION_FILTER}, {NULL, 0}};
-static const struct sr_enum_word strategies[] = {{"default", 0}, {NULL, 0}};
 
 static const struct sr_field fields[] = {
     {"enabled", SR_FIELD_BOOL, PLUGIN(set), .def = "true", .help = "switches the plugin off"},
@@ -24,7 +23,7 @@ static const struct sr_field fields[] = {
      .help = "where no tool is left, the request has no `tools`; false: it has an empty list"},
     {"advanced_filtering", SR_FIELD_OBJECT, PLUGIN(choice), .of = &sr_section_tools_advanced,
      .help = "ranking beside the meaning; without it `global.integrations.tools`' counts"},
-    {"strategy", SR_FIELD_WORD, .words = strategies, .def = "default", .flags = SR_FIELD_DECLARED,
+    {"strategy", SR_FIELD_WORD, .words = sr_tool_strategies, .def = "default", .flags = SR_FIELD_DECLARED,
      .help = "how tools are ranked"},
     {"relevance_threshold", SR_FIELD_NUMBER, PLUGIN(relevance), .min = -1, .max = 1, .def = "0.2",
      .help = "mode `filter`: the least cosine of the question and a tool that stays"},
@@ -41,7 +40,7 @@ static void prepare(void *target)
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_plugins *plugins = target;
-    (void)b;
+    sr_tool_strategy_check(b, node);
     plugins->tool_selection.own_empty = sr_yaml_get(node, "fallback_to_empty") != NULL;
     plugins->tool_selection.own_advanced = sr_yaml_get(node, "advanced_filtering") != NULL;
 }

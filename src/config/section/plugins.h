@@ -30,4 +30,10 @@ extern const struct sr_variant *const sr_plugins[]; /* ends with NULL */
 /* Those of vLLM Semantic Router that are not there; ends with NULL. */
 extern const char *const sr_plugins_later[];
 
+/* How tools are ranked, as a file may say it; ends with {NULL}. */
+extern const struct sr_enum_word sr_tool_strategies[];
+
+/* Warns of a `strategy` that changes nothing. */
+void sr_tool_strategy_check(struct sr_binder *b, const struct sr_yaml_node *node);
+
 #endif

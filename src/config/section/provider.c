@@ -19,8 +19,8 @@ struct place {
 };
 
 struct provider {
-    const char *auth_header, *auth_prefix;
-    void (*locate)(struct place *place); /* NULL: the endpoints are right below the path, as /v1/... */
+    const char *auth_header, *auth_prefix; /* NULL: those of OpenAI */
+    void (*locate)(struct place *place);   /* NULL: the endpoints are right below the path, as /v1/... */
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -72,11 +72,11 @@ static void locate_vertex(struct place *place)
 enum { OPENAI, AZURE, BEDROCK, GEMINI, VERTEX };
 
 static const struct provider providers[] = {
-    [OPENAI] = {"Authorization", "Bearer", NULL},
+    [OPENAI] = {NULL, NULL, NULL},
     [AZURE] = {"api-key", "", locate_azure},
-    [BEDROCK] = {"Authorization", "Bearer", locate_bedrock},
-    [GEMINI] = {"Authorization", "Bearer", locate_gemini},
-    [VERTEX] = {"Authorization", "Bearer", locate_vertex},
+    [BEDROCK] = {NULL, NULL, locate_bedrock},
+    [GEMINI] = {NULL, NULL, locate_gemini},
+    [VERTEX] = {NULL, NULL, locate_vertex},
 };
 
 const struct sr_enum_word sr_provider_words[] = {
@@ -138,9 +138,9 @@ void sr_provider_apply(struct sr_binder *b, const struct sr_yaml_node *node, con
         provider->locate(&place);
     backend->base_path = sr_bind_dup(b, sr_bytes_str(out));
     backend->unversioned = place.unversioned;
-    if (!sr_yaml_get(node, "auth_header"))
+    if (provider->auth_header && !sr_yaml_get(node, "auth_header"))
         backend->auth_header = provider->auth_header;
-    if (!sr_yaml_get(node, "auth_prefix"))
+    if (provider->auth_header && !sr_yaml_get(node, "auth_prefix"))
         backend->auth_prefix = provider->auth_prefix;
     set_query(b, node, provider, backend);
 }

@@ -244,6 +244,8 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
 {
     struct sr_refusal refusal;
     struct sr_body *body = &x->body;
+    if (body->arrived == 0 && sr_exchange_limit_refuses(x))
+        return;
     if (!hold(x, n))
         return;
     enum sr_body_step step = sr_body_feed(body, p, n, last, &refusal);

@@ -43,11 +43,35 @@ static void count(sr_exchange *x)
     }
 }
 
+static bool has_to_ask(const sr_exchange *x)
+{
+    return sr_exchange_has_limits(x) && x->recall.purpose == SR_PURPOSE_SERVE;
+}
+
+/* Asks for a model, or looks. */
+static enum sr_limiting_state start(sr_exchange *x, int model, uint64_t tokens, bool look)
+{
+    struct sr_limiting *l = &x->limiting;
+    struct sr_limit_subject subject = {.identity = &x->identity,
+                                       .client = sr_identity_client(&x->identity, x->head.peer),
+                                       .model = model,
+                                       .look = look,
+                                       .prompt_tokens = tokens,
+                                       .now_ms = sr_clock_wall_ns() / SR_NS_PER_MS};
+    if (x->env.post && !x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
+        return l->state = SR_LIMITING_AWAY;
+    int rc = sr_limiting_start(l, sr_runtime_limiter(x->runtime), x->router->config, &subject, x->mailbox,
+                               &x->arena);
+    if (rc == SR_ENOMEM)
+        l->state = SR_LIMITING_AWAY;
+    return l->state;
+}
+
 /* Asks the limits for the record's model, once for each exchange. */
 static enum sr_limiting_state ask(sr_exchange *x)
 {
     struct sr_limiting *l = &x->limiting;
-    if (!sr_exchange_has_limits(x) || x->recall.purpose != SR_PURPOSE_SERVE)
+    if (!has_to_ask(x))
         return SR_LIMITING_PASSED;
     if (l->state != SR_LIMITING_OPEN) {
         if (!l->counted && l->state != SR_LIMITING_WAITS) {
@@ -56,18 +80,29 @@ static enum sr_limiting_state ask(sr_exchange *x)
         }
         return l->state;
     }
-    struct sr_limit_subject subject = {.identity = &x->identity,
-                                       .client = sr_identity_client(&x->identity, x->head.peer),
-                                       .model = x->record.model,
-                                       .prompt_tokens = prompt_tokens(x),
-                                       .now_ms = sr_clock_wall_ns() / SR_NS_PER_MS};
-    if (x->env.post && !x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
-        return l->state = SR_LIMITING_AWAY;
-    int rc = sr_limiting_start(l, sr_runtime_limiter(x->runtime), x->router->config, &subject, x->mailbox,
-                               &x->arena);
-    if (rc == SR_ENOMEM)
-        return l->state = SR_LIMITING_AWAY;
-    return rc == SR_AGAIN ? SR_LIMITING_WAITS : ask(x);
+    return start(x, x->record.model, prompt_tokens(x), false) == SR_LIMITING_WAITS ? SR_LIMITING_WAITS
+                                                                                   : ask(x);
+}
+
+/* Looks whether the limits that are known to hold have room: those for every model, and for the model that
+ * the client names. Takes nothing from them. What has passed is asked again once the model is chosen, unless
+ * the store is away. */
+static enum sr_limiting_state look(sr_exchange *x)
+{
+    struct sr_limiting *l = &x->limiting;
+    if (!has_to_ask(x))
+        return SR_LIMITING_PASSED;
+    if (l->state == SR_LIMITING_OPEN)
+        (void)start(x, sr_body_is_named(&x->body) ? x->body.model : -1, 0, true);
+    if (l->state == SR_LIMITING_PASSED && !l->failed) {
+        *l = (struct sr_limiting){.done = l->done, .ctx = l->ctx};
+        return SR_LIMITING_PASSED;
+    }
+    if (l->state == SR_LIMITING_REFUSED && !l->counted) {
+        l->counted = true;
+        count(x);
+    }
+    return l->state;
 }
 
 /* "100 tokens a minute", or "a cost of 5.00 a day" */
@@ -141,10 +176,10 @@ static void make_refusal(sr_exchange *x, struct sr_refusal *refusal)
 
 /* ---- the phase ---- */
 
-enum sr_phase_step sr_exchange_limit_step(sr_exchange *x)
+static enum sr_phase_step step_of(sr_exchange *x, enum sr_limiting_state state)
 {
     struct sr_refusal refusal;
-    switch (ask(x)) {
+    switch (state) {
     case SR_LIMITING_OPEN:
     case SR_LIMITING_PASSED:
         return SR_PHASE_NEXT;
@@ -157,6 +192,28 @@ enum sr_phase_step sr_exchange_limit_step(sr_exchange *x)
     make_refusal(x, &refusal);
     sr_exchange_refuse(x, &refusal);
     return SR_PHASE_SETTLED;
+}
+
+enum sr_phase_step sr_exchange_limit_step(sr_exchange *x)
+{
+    return step_of(x, ask(x));
+}
+
+static enum sr_phase_step look_step(sr_exchange *x)
+{
+    bool asked = !sr_limiter_is_remote(sr_runtime_limiter(x->runtime)) && !sr_body_is_named(&x->body);
+    return asked ? SR_PHASE_NEXT : step_of(x, look(x));
+}
+
+static enum sr_phase_step look_end(sr_exchange *x)
+{
+    return step_of(x, look(x));
+}
+
+bool sr_exchange_limit_refuses(sr_exchange *x)
+{
+    return has_to_ask(x) && !sr_limiter_is_remote(sr_runtime_limiter(x->runtime)) &&
+           step_of(x, look(x)) == SR_PHASE_SETTLED;
 }
 
 uint64_t sr_exchange_limit_deadline_ns(const sr_exchange *x)
@@ -174,6 +231,11 @@ const struct sr_phase sr_phase_limit = {.part = SR_PART_LIMIT,
                                         .end = sr_exchange_limit_step,
                                         .deadline_ns = sr_exchange_limit_deadline_ns,
                                         .give_up = sr_exchange_limit_give_up};
+
+const struct sr_phase sr_phase_look = {.begin = look_step,
+                                       .end = look_end,
+                                       .deadline_ns = sr_exchange_limit_deadline_ns,
+                                       .give_up = sr_exchange_limit_give_up};
 
 /* ---- the end ---- */
 

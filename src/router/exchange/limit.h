@@ -11,6 +11,10 @@ enum sr_phase_step sr_exchange_limit_step(sr_exchange *x);
 uint64_t sr_exchange_limit_deadline_ns(const sr_exchange *x);
 void sr_exchange_limit_give_up(sr_exchange *x);
 
+/* Before the body is read: refuses, with 429, a client of whom a limit that holds for every model has no
+ * room. False: it has, or the counters are elsewhere and the phase `look` asks them. Takes nothing. */
+bool sr_exchange_limit_refuses(sr_exchange *x);
+
 /* Tells the limits what the request has cost; after sr_exchange_note_answer. */
 void sr_exchange_limit_settle(sr_exchange *x);
 

@@ -28,6 +28,7 @@ struct sr_phase {
     bool hurries;                    /* it does not wait once a phase was given up */
 };
 
+extern const struct sr_phase sr_phase_look;   /* limit.c: limits that are known before routing */
 extern const struct sr_phase sr_phase_early;  /* cache.c: an answer that is known before any signal */
 extern const struct sr_phase sr_phase_route;  /* route.c: signals, decision, guards, the choice of a model */
 extern const struct sr_phase sr_phase_permit; /* permit.c: may this client use the model? */

@@ -18,6 +18,8 @@ static void take_result(struct sr_limiting *l, int status)
         l->state = l->config->global.limits.fail_open ? SR_LIMITING_PASSED : SR_LIMITING_AWAY;
     else
         l->state = l->result.allowed ? SR_LIMITING_PASSED : SR_LIMITING_REFUSED;
+    if (l->looks && l->state == SR_LIMITING_REFUSED)
+        l->limits[l->result.which].max++; /* one less stood for the room of one */
 }
 
 static void query_done(struct sr_task *task, int status)
@@ -41,6 +43,7 @@ int sr_limiting_start(struct sr_limiting *l, struct sr_limiter *limiter, const s
 {
     l->limiter = limiter;
     l->config = config;
+    l->looks = subject->look;
     l->taken_ms = subject->now_ms;
     l->limits = sr_arena_calloc(arena, SR_LIMIT_MAX, sizeof *l->limits);
     l->items = sr_arena_calloc(arena, SR_LIMIT_MAX, sizeof *l->items);

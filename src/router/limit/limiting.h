@@ -29,6 +29,7 @@ struct sr_limiting {
     size_t n;
     uint64_t taken_ms, deadline_ns;
     struct sr_limit_result result;
+    bool looks;  /* it takes nothing: the limits are asked whether there is room for one */
     bool failed; /* the store did not answer */
     bool settled, counted;
     struct sr_limit_query *query;

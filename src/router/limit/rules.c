@@ -30,7 +30,8 @@ static bool matches(const struct sr_config_limit *rule, const struct sr_config *
 {
     return is(rule->match.user, s->identity->user) && is(rule->match.tenant, s->identity->tenant) &&
            is(rule->match.key, key_name(s->identity)) && has_group(rule->match.group, s->identity) &&
-           is(rule->match.model, sr_bytes_str(config->models[s->model].name));
+           (s->model >= 0 ? is(rule->match.model, sr_bytes_str(config->models[s->model].name))
+                          : !rule->match.model[0] && !(rule->per & SR_PER_MODEL));
 }
 
 /* ---- the key ---- */
@@ -63,7 +64,8 @@ static int make_key(const struct sr_config *config, const struct sr_limit_subjec
 {
     const struct sr_identity *id = s->identity;
     const struct sr_config_limit *rule = item->rule;
-    struct sr_bytes name = sr_bytes_str(rule->name), model = sr_bytes_str(config->models[s->model].name);
+    struct sr_bytes name = sr_bytes_str(rule->name);
+    struct sr_bytes model = sr_bytes_str(s->model < 0 ? "" : config->models[s->model].name);
     struct sr_bytes own = key_name(id);
     uint8_t digest[SR_SHA256_SIZE];
     size_t most =
@@ -114,9 +116,12 @@ static int add(const struct sr_config *config, const struct sr_limit_subject *s,
     limit.max = what == SR_LIMIT_REQUESTS ? rule->requests
                 : what == SR_LIMIT_TOKENS ? rule->tokens
                                           : (int64_t)(rule->cost * SR_LIMIT_COST_UNIT);
-    limit.cost = what == SR_LIMIT_REQUESTS ? 1
-                 : what == SR_LIMIT_TOKENS ? (int64_t)s->prompt_tokens
-                                           : cost_of(&config->models[s->model], s->prompt_tokens);
+    if (s->look)
+        limit.max--;
+    limit.cost = s->look                     ? 0
+                 : what == SR_LIMIT_REQUESTS ? 1
+                 : what == SR_LIMIT_TOKENS   ? (int64_t)s->prompt_tokens
+                                             : cost_of(&config->models[s->model], s->prompt_tokens);
     int rc = make_key(config, s, &item, begins_ms, arena, &limit.key);
     if (rc)
         return rc;

@@ -19,8 +19,9 @@ struct sr_limit_item {
 
 struct sr_limit_subject {
     const struct sr_identity *identity;
-    uint64_t client;        /* sr_identity_client */
-    int model;              /* index of the configuration */
+    uint64_t client; /* sr_identity_client */
+    int model;       /* index of the configuration; -1: only rules that hold for all models match */
+    bool look;       /* the counters are for a question whether there is room for one: nothing is taken */
     uint64_t prompt_tokens; /* estimated */
     uint64_t now_ms;        /* since 1970 */
 };

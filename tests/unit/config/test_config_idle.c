@@ -157,6 +157,20 @@ static void test_endpoints(void **state)
                  "is a template");
 }
 
+/* Tools are ranked in one way: what asks for another is told so. */
+static void test_tool_history(void **state)
+{
+    (void)state;
+#define TOOLS(configuration)                                                                                 \
+    CONFIG_MODELS "routing: {decisions: [{name: d, plugins: [{type: tools, configuration: {" configuration   \
+                  "}}]}]}\n"
+    config_problem(TOOLS("dynamic_retrieval: {enabled: true, strategy: hybrid_history}"), false,
+                   SR_PROBLEM_WARNING, 5, 73, "those that were called before do not count");
+    config_problem(TOOLS("strategy: hybrid_history"), false, SR_PROBLEM_WARNING, 5, 83,
+                   "ranked by their meaning");
+    sr_config_unref(config_good(TOOLS("dynamic_retrieval: {enabled: false}, strategy: semantic_only")));
+}
+
 /* Where the endpoints of each provider are below what a file gives, and where the key goes. */
 static void test_providers(void **state)
 {
@@ -383,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_cheap_values),
         cmocka_unit_test(test_default_model),
         cmocka_unit_test(test_endpoints),
+        cmocka_unit_test(test_tool_history),
         cmocka_unit_test(test_providers),
         cmocka_unit_test(test_management),
         cmocka_unit_test(test_always),

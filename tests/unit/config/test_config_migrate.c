@@ -323,7 +323,9 @@ static void test_moved(void **state)
         "observability: {metrics: {enabled: false}, tracing: {enabled: false}}\n"
         "api: {batch_classification: {max_batch_size: 9}}\n"
         "tools: {enabled: true, top_k: 3, tools_db_path: \"${SR_T_NONE:-a: b}\"}\n"
-        "response_api: {enabled: false}\n";
+        "response_api: {enabled: false}\n"
+        "hallucination_mitigation: {enabled: false, fact_check_model: {threshold: 0.6}}\n"
+        "feedback_detector: {threshold: 0.7}\n";
     struct sr_buf out, again;
     struct sr_problems problems = {0}, loading = {0};
     const struct sr_config *c;
@@ -338,6 +340,7 @@ static void test_moved(void **state)
     assert_int_equal(loading.count, 0);
     assert_false(c->global.extproc.clear_route_cache);
     assert_false(c->global.metrics);
+    assert_true(c->global.fact_check_threshold == 0.6 && c->global.feedback_threshold == 0.7);
     assert_true(c->global.compression.enabled);
     assert_int_equal(c->global.compression.max_tokens, 300);
     assert_int_equal(c->global.compression.first, 2);
