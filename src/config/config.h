@@ -1002,7 +1002,6 @@ struct sr_config {
     size_t n_decisions;
     struct sr_config_recipe *recipes;
     size_t n_recipes;
-    int default_recipe; /* the recipe of the automatic names; -1: the top-level routing block */
     struct sr_config_entrypoint *entrypoints;
     size_t n_entrypoints;
     struct sr_config_global global;

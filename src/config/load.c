@@ -61,14 +61,15 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, const str
         b->rc = sr_snapshot_index(snapshot);
     if (b->rc == SR_OK && options->files)
         sr_link_absent(b, root, &snapshot->config);
+    const struct sr_yaml_node *top = sr_link_top_block(b, root, &snapshot->config);
     if (b->rc == SR_OK)
-        sr_config_link(b, root, &snapshot->config);
+        sr_config_link(b, root, top, &snapshot->config);
     if (b->rc == SR_OK)
         sr_link_identity(b, root, &snapshot->config, options->files);
     if (b->rc == SR_OK)
         sr_link_limits(b, root, &snapshot->config);
     if (b->rc == SR_OK)
-        sr_link_recipes(b, root, &snapshot->config);
+        sr_link_recipes(b, root, top, &snapshot->config);
     if (b->rc == SR_OK)
         sr_link_canaries(b, root, &snapshot->config);
     if (b->rc == SR_OK && options->files)

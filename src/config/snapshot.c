@@ -128,8 +128,7 @@ bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name)
 int sr_config_recipe_of(const struct sr_config *config, struct sr_bytes name)
 {
     const struct sr_config_entrypoint *entrypoint = entrypoint_of(config, name);
-    int usual = config->n_recipes ? config->default_recipe : -1;
-    return entrypoint ? entrypoint->recipe : usual;
+    return entrypoint ? entrypoint->recipe : -1;
 }
 
 const char *sr_config_recipe_name(const struct sr_config *config, int recipe)

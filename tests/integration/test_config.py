@@ -66,9 +66,8 @@ def test_a_good_file(file):
     ("type: system_prompt", "type: system_promt", 17, 24, "unknown plugin `system_promt`, did you mean `system_prompt`?"),
     ("type: system_prompt", "type: rag", 17, 24,
      "plugin `rag` is not supported by this version of semroute: nothing is added to a request but a system prompt"),
-    ("  semroute: {log", "  router: {model_selection: {method: knn}}\n  semroute: {log", 19, 12,
-     "`model_selection` is not supported by this version of semroute: "
-     "candidates are chosen by their score in the domain"),
+    ("  semroute: {log", "  router: {learning: {enabled: true}}\n  semroute: {log", 19, 12,
+     "`learning` is not supported by this version of semroute: nothing is learned from the traffic"),
     ("log_level: warn", "log_level: loud", 19, 25,
      "`log_level`: unknown value `loud`; it is one of `debug`, `info`, `warn`, `error`"),
     ("  semroute:", "\tsemroute:", 19, 1, "YAML is indented with spaces; this line has a tab"),

@@ -246,7 +246,7 @@ def names(*model_names, recipe="speed"):
     (lambda c: c["recipes"][0]["routing"]["decisions"].append(decision("x", "coder", ("keyword", "urgnt"))),
      "no rule `urgnt` in routing.signals.keywords"),
     (lambda c: c["recipes"][0]["routing"].update(signals={"jailbreak": [{"name": "attack", "threshold": 0.99}]}),
-     "`attack` of type `jailbreak` is a rule of the top-level decision `no-attacks`"),
+     "rule `attack` is one of the top-level decision `no-attacks`, which holds in every recipe"),
     (lambda c: c["recipes"][0]["routing"]["decisions"].append(decision("no-attacks", "coder")),
      "the top-level decision `no-attacks` holds in every recipe"),
 ])

@@ -170,37 +170,113 @@ static void find_needs(struct needs *needs)
 
 /* ---- what protects ---- */
 
-/* The recipe must not give another meaning to what a guard of the top-level block names. */
-static void check_leaves(struct sr_binder *b, const struct sr_yaml_node *node, const char *name,
-                         const struct sr_config *recipe, const struct sr_config_decision *guard,
-                         const struct sr_config_rule *rule)
+/* A guard whose rules the recipe must not give another meaning. */
+struct check {
+    struct sr_binder *b;
+    const struct sr_yaml_node *node;
+    const char *name; /* of the recipe */
+    const struct sr_config *recipe, *shared;
+    const struct sr_config_decision *guard;
+};
+
+static void refuse(const struct check *check, const char *what, const char *name)
 {
-    const char *wrong = NULL;
-    const struct sr_field *list = rule->op == SR_RULE_LEAF ? sr_link_rule_list(rule->type) : NULL;
-    bool taken = list && has_rule(recipe, list, sr_link_base_name(rule->type, rule->name, &wrong));
-    taken |=
-        rule->op == SR_RULE_LEAF && strcmp(rule->type, "projection") == 0 && has_band(recipe, rule->name);
-    if (taken)
-        sr_bind_error(
-            b, node,
-            "recipe `%.60s`: `%.60s` of type `%s` is a rule of the top-level decision `%.60s`, which "
-            "holds in every recipe: give the recipe's another name",
-            name, rule->name, rule->type, guard->name);
-    for (size_t i = 0; i < rule->n_children; i++)
-        check_leaves(b, node, name, recipe, guard, &rule->children[i]);
+    sr_bind_error(check->b, check->node,
+                  "recipe `%.60s`: %s `%.60s` is one of the top-level decision `%.60s`, which holds in every "
+                  "recipe: give the recipe's another name",
+                  check->name, what, name, check->guard->name);
 }
 
-static void check_guard(struct sr_binder *b, const struct sr_yaml_node *node, const char *name,
-                        const struct sr_config *recipe, const struct sr_config_decision *guard)
+static bool has_score(const struct sr_config *config, const char *name)
 {
-    if (guard->has_rules)
-        check_leaves(b, node, name, recipe, guard, &guard->rules);
-    for (size_t i = 0; i < recipe->n_decisions; i++)
-        if (strcmp(recipe->decisions[i].name, guard->name) == 0)
-            sr_bind_error(b, node,
+    for (size_t i = 0; i < config->n_scores; i++)
+        if (strcmp(config->scores[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_mapping(const struct sr_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->n_mappings; i++)
+        if (strcmp(config->mappings[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void check_rule(const struct check *check, const char *type, const char *name);
+
+static void check_score(const struct check *check, const char *name)
+{
+    if (has_score(check->recipe, name))
+        refuse(check, "score", name);
+    for (size_t i = 0; i < check->shared->n_scores; i++)
+        for (size_t k = 0; k < check->shared->scores[i].n_inputs; k++)
+            if (strcmp(check->shared->scores[i].name, name) == 0)
+                check_rule(check, check->shared->scores[i].inputs[k].type,
+                           check->shared->scores[i].inputs[k].name);
+}
+
+/* The mapping of an output, and what it is computed from. */
+static void check_band(const struct check *check, const char *name)
+{
+    if (has_band(check->recipe, name))
+        refuse(check, "output", name);
+    for (size_t i = 0; i < check->shared->n_mappings; i++) {
+        const struct sr_config_mapping *mapping = &check->shared->mappings[i];
+        for (size_t k = 0; k < mapping->n_bands; k++) {
+            if (strcmp(mapping->bands[k].name, name) != 0)
+                continue;
+            if (has_mapping(check->recipe, mapping->name))
+                refuse(check, "mapping", mapping->name);
+            check_score(check, mapping->source);
+        }
+    }
+}
+
+/* A partition of the recipe's own says which of its members match. */
+static void check_member(const struct check *check, const char *name)
+{
+    for (size_t i = 0; i < check->recipe->n_partitions; i++)
+        for (size_t k = 0; k < check->recipe->partitions[i].members.count; k++)
+            if (strcmp(check->recipe->partitions[i].members.items[k], name) == 0)
+                refuse(check, "member of a partition", name);
+}
+
+static void check_leaves(const struct check *check, const struct sr_config_rule *rule)
+{
+    if (rule->op == SR_RULE_LEAF)
+        check_rule(check, rule->type, rule->name);
+    for (size_t i = 0; i < rule->n_children; i++)
+        check_leaves(check, &rule->children[i]);
+}
+
+static void check_rule(const struct check *check, const char *type, const char *name)
+{
+    const char *wrong = NULL;
+    const struct sr_field *list = sr_link_rule_list(type);
+    struct sr_bytes base = sr_link_base_name(type, name, &wrong);
+    if (strcmp(type, "projection") == 0)
+        check_band(check, name);
+    if (strcmp(type, "domain") == 0 || strcmp(type, "embedding") == 0)
+        check_member(check, name);
+    if (list && has_rule(check->recipe, list, base))
+        refuse(check, "rule", name);
+    for (size_t i = 0; strcmp(type, "complexity") == 0 && i < check->shared->n_complexities; i++)
+        if (sr_bytes_eq(base, sr_bytes_str(check->shared->complexities[i].name)) &&
+            check->shared->complexities[i].has_composer)
+            check_leaves(check, &check->shared->complexities[i].composer);
+}
+
+static void check_guard(const struct check *check)
+{
+    if (check->guard->has_rules)
+        check_leaves(check, &check->guard->rules);
+    for (size_t i = 0; i < check->recipe->n_decisions; i++)
+        if (strcmp(check->recipe->decisions[i].name, check->guard->name) == 0)
+            sr_bind_error(check->b, check->node,
                           "recipe `%.60s`: the top-level decision `%.60s` holds in every recipe: give the "
                           "recipe's another name",
-                          name, guard->name);
+                          check->name, check->guard->name);
 }
 
 static void add_guards(struct sr_binder *b, struct sr_config *recipe, const struct sr_config *shared)
@@ -226,8 +302,10 @@ void sr_inherit_rules(struct sr_binder *b, const struct sr_yaml_node *node, cons
 {
     struct needs needs = {.recipe = recipe, .shared = shared};
     for (size_t i = 0; i < shared->n_decisions; i++)
-        if (sr_config_holds_everywhere(&shared->decisions[i]))
-            check_guard(b, node, name, recipe, &shared->decisions[i]);
+        if (sr_config_holds_everywhere(&shared->decisions[i])) {
+            struct check check = {b, node, name, recipe, shared, &shared->decisions[i]};
+            check_guard(&check);
+        }
     find_needs(&needs);
     struct sr_config own = *recipe;
     for (size_t i = 0; i < sr_section_signals.n_fields; i++)

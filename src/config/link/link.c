@@ -255,7 +255,8 @@ void sr_link_profile(struct sr_binder *b, const struct sr_yaml_node *root, const
     sr_link_dropped(b, owner, routing, config);
 }
 
-void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *top,
+                    struct sr_config *config)
 {
     const struct sr_yaml_node *providers = sr_yaml_get(root, "providers");
     const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
@@ -273,5 +274,5 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_replay(b, root, config);
     sr_link_tracing(b, root, config);
     sr_link_kbs(b, root, config);
-    sr_link_profile(b, root, root, config);
+    sr_link_profile(b, root, top, config);
 }

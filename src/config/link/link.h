@@ -7,8 +7,10 @@
 
 #include "config/bind/binder.h"
 
-/* Links `config`, which was bound from `root` (a mapping) and whose models are indexed. */
-void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+/* Links `config`, which was bound from `root` (a mapping) and whose models are indexed. `top`: the mapping
+ * whose `routing` is the top-level block. */
+void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *top,
+                    struct sr_config *config);
 
 /* Links what `config` has from the key `routing` of `owner`, which is the file `root` or one of its recipes.
  * A recipe may name the rules of b->shared, too. */

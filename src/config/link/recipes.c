@@ -9,7 +9,18 @@
 
 #include <string.h>
 
-/* True when the routing block has anything but cards. */
+/* The recipe of this name in the file. */
+static const struct sr_yaml_node *node_of(const struct sr_yaml_node *list, const char *name)
+{
+    for (size_t i = 0; list && list->kind == SR_YAML_LIST && i < list->count; i++) {
+        const struct sr_yaml_node *own = sr_link_name(list->items[i], "name");
+        if (own && sr_bytes_eq(own->text, sr_bytes_str(name)))
+            return list->items[i];
+    }
+    return NULL;
+}
+
+/* True when the top-level routing block has anything but cards. */
 static bool has_profile(const struct sr_config *config, const struct sr_yaml_node *routing)
 {
     const struct sr_yaml_node *signals = sr_yaml_get(routing, "signals");
@@ -19,20 +30,29 @@ static bool has_profile(const struct sr_config *config, const struct sr_yaml_nod
     return rules || config->n_decisions || config->n_partitions || config->n_scores || config->n_mappings;
 }
 
-/* The recipe `default` is the top-level block of a file that has none. */
-static void link_default(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+const struct sr_yaml_node *sr_link_top_block(struct sr_binder *b, const struct sr_yaml_node *root,
+                                             struct sr_config *config)
 {
-    const struct sr_yaml_node *list = sr_yaml_get(root, "recipes");
-    for (size_t i = 0; i < config->n_recipes; i++) {
-        if (strcmp(config->recipes[i].name, SR_RECIPE_DEFAULT) != 0)
-            continue;
-        config->default_recipe = (int)i;
-        if (has_profile(config, sr_yaml_get(root, "routing")))
-            sr_bind_error(b, sr_bind_at(sr_link_item(list, i), "name"),
-                          "the recipe `" SR_RECIPE_DEFAULT
-                          "` is the top-level `routing`, which is not empty: "
-                          "keep one of them");
+    const struct sr_yaml_node *node = node_of(sr_yaml_get(root, "recipes"), SR_RECIPE_DEFAULT);
+    size_t at = 0;
+    while (at < config->n_recipes && strcmp(config->recipes[at].name, SR_RECIPE_DEFAULT) != 0)
+        at++;
+    if (!node || at == config->n_recipes)
+        return root;
+    if (has_profile(config, sr_yaml_get(root, "routing"))) {
+        sr_bind_error(b, sr_bind_at(node, "name"),
+                      "the recipe `" SR_RECIPE_DEFAULT
+                      "` is the top-level `routing`, which is not empty: keep "
+                      "one of them");
+        return root;
     }
+    struct sr_config top = config->recipes[at].config;
+    sr_inherit_file(&top, config);
+    *config = top;
+    config->n_recipes--;
+    memmove(&config->recipes[at], &config->recipes[at + 1],
+            (config->n_recipes - at) * sizeof *config->recipes);
+    return node;
 }
 
 /* ---- entrypoints ---- */
@@ -101,7 +121,7 @@ static void link_entrypoints(struct sr_binder *b, const struct sr_yaml_node *lis
 /* Can a client, or a canary, come to this recipe? */
 static bool is_reached(const struct sr_config *config, size_t recipe)
 {
-    bool found = config->default_recipe == (int)recipe;
+    bool found = false;
     for (size_t i = 0; i < config->n_entrypoints; i++)
         found |= config->entrypoints[i].recipe == (int)recipe;
     for (size_t i = 0; i < config->global.n_canaries; i++)
@@ -123,19 +143,19 @@ static void warn_guards(struct sr_binder *b, const struct sr_yaml_node *node, co
                 recipe->decisions[i].name, name);
 }
 
-void sr_link_recipes(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+void sr_link_recipes(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *top,
+                     struct sr_config *config)
 {
     const struct sr_yaml_node *list = sr_yaml_get(root, "recipes");
     sr_link_unique(b, list, "name", "recipe");
-    link_default(b, root, config);
     link_entrypoints(b, sr_yaml_get(root, "entrypoints"), config);
     const struct sr_config whole = *config;
     for (size_t i = 0; i < config->n_recipes; i++) {
         struct sr_config_recipe *recipe = &config->recipes[i];
-        const struct sr_yaml_node *node = sr_link_item(list, i);
+        const struct sr_yaml_node *node = node_of(list, recipe->name);
         sr_inherit_file(&recipe->config, &whole);
         b->shared = &whole;
-        b->shared_routing = sr_yaml_get(root, "routing");
+        b->shared_routing = sr_yaml_get(top, "routing");
         sr_link_profile(b, root, node, &recipe->config);
         b->shared = NULL;
         b->shared_routing = NULL;
@@ -144,7 +164,7 @@ void sr_link_recipes(struct sr_binder *b, const struct sr_yaml_node *root, struc
     }
     for (size_t i = 0; i < config->n_recipes; i++)
         if (!is_reached(config, i))
-            sr_bind_warning(b, sr_bind_at(sr_link_item(list, i), "name"),
+            sr_bind_warning(b, sr_bind_at(node_of(list, config->recipes[i].name), "name"),
                             "no entrypoint names the recipe `%.60s`: no client can ask for it",
                             config->recipes[i].name);
 }

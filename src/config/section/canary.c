@@ -30,7 +30,8 @@ static const struct sr_field fields[] = {
     {"share", SR_FIELD_NUMBER, CANARY(share), .flags = SR_FIELD_REQUIRED, .min = 0, .max = 1,
      .help = "the share of users or sessions that takes the new side: 1 promotes it, 0 takes it back"},
     {"by", SR_FIELD_ENUM, CANARY(by), .words = keys, .def = "user",
-     .help = "what stays on one side: the user, else the client's address; session: the value of "
+     .help = "what stays on one side: the user, else the tenant, else the client's address; session: the "
+             "value of "
              "`session_header`, where there is one"},
     {"session_header", SR_FIELD_TEXT, CANARY(session_header), .def = "x-session-id",
      .flags = SR_FIELD_NOT_EMPTY, .help = "the header that names a session"},

@@ -24,8 +24,7 @@ static const struct sr_field fields[] = {
 
 static void prepare_root(void *target)
 {
-    struct sr_config *config = target;
-    config->default_model = config->default_recipe = -1;
+    ((struct sr_config *)target)->default_model = -1;
 }
 
 const struct sr_section sr_section_root = {

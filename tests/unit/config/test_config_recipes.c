@@ -116,6 +116,48 @@ static void test_rules_bring_what_they_need(void **state)
     sr_config_unref(c);
 }
 
+/* Of what a guard is computed from, a recipe has nothing by the same name. */
+static void test_a_recipe_does_not_change_guards(void **state)
+{
+    (void)state;
+    static const char guarded[] = MODELS
+        "routing:\n  signals:\n    keywords: [{name: a, keywords: [a]}, {name: free, keywords: [b]}]\n"
+        "    context: [{name: long, min_tokens: 9}]\n    domains: [{name: math}, {name: law}]\n"
+        "    complexity: [{name: hardness, hard: {candidates: [x]}, easy: {candidates: [y]}, composer: "
+        "{type: context, name: long}}]\n"
+        "  projections:\n    scores: [{name: s, inputs: [{type: keyword, name: a, weight: 1}]}]\n"
+        "    mappings: [{name: m, source: s, method: threshold_bands, outputs: [{name: high, gte: 1}]}]\n"
+        "  decisions:\n    - {name: g, plugins: [{type: guard, configuration: {action: block}}], rules: "
+        "{operator: OR, conditions: [{type: projection, name: high}, {type: complexity, name: "
+        "'hardness:hard'}, {type: domain, name: law}]}}\n";
+    static const struct {
+        const char *routing, *says;
+    } cases[] = {
+        {"{signals: {keywords: [{name: a, keywords: [never]}]}}", "rule `a`"},
+        {"{signals: {context: [{name: long, min_tokens: 99}]}}", "rule `long`"},
+        {"{signals: {domains: [{name: law}]}}", "rule `law`"},
+        {"{projections: {scores: [{name: s, inputs: [{type: keyword, name: free, weight: 0}]}]}}",
+         "score `s`"},
+        {"{projections: {mappings: [{name: m, source: s, method: threshold_bands, outputs: [{name: x, gte: "
+         "1}]}]}}",
+         "mapping `m`"},
+        {"{projections: {partitions: [{name: p, members: [math, law]}]}}", "member of a partition `law`"},
+        {"{decisions: [{name: g}]}", "`g` holds in every recipe"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[4096];
+        snprintf(text, sizeof text, "%srecipes: [{name: r, routing: %s}]\n", guarded, cases[i].routing);
+        config_problem(text, false, SR_PROBLEM_ERROR, 16, 11, cases[i].says);
+    }
+    char text[4096];
+    snprintf(text, sizeof text,
+             "%srecipes: [{name: r, routing: {signals: {keywords: [{name: free, keywords: [own]}]}}}]\n",
+             guarded);
+    const struct sr_config *c = load(text);
+    assert_int_equal(c->recipes[0].config.n_keywords, 2);
+    sr_config_unref(c);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -135,12 +177,23 @@ static void test_names(void **state)
 static void test_the_recipe_default(void **state)
 {
     (void)state;
-    const struct sr_config *c = load(MODELS RECIPE("default", "{decisions: [{name: d}]}"));
-    assert_int_equal(sr_config_recipe_of(c, SR_LIT("auto")), 0);
-    assert_int_equal(c->recipes[0].config.default_recipe, 0);
+    const struct sr_config *c = load(
+        MODELS
+        "recipes:\n- {name: r, routing: {decisions: [{name: own}]}}\n- {name: default, routing: "
+        "{strategy: confidence, signals: {jailbreak: [{name: j}]}, decisions: [{name: g, rules: {type: "
+        "jailbreak, name: j}, plugins: [{type: guard, configuration: {action: block}}]}]}}\n- {name: s}\n"
+        "entrypoints: [{model_names: [v/d], recipe: default}, {model_names: [v/s], recipe: s}]\n");
+    assert_int_equal(c->n_recipes, 2);
+    assert_string_equal(c->decisions[0].name, "g");
+    assert_int_equal(c->strategy, SR_STRATEGY_CONFIDENCE);
+    assert_int_equal(sr_config_recipe_of(c, SR_LIT("auto")), -1);
+    assert_int_equal(sr_config_recipe_of(c, SR_LIT("v/d")), -1);
+    assert_int_equal(sr_config_recipe_of(c, SR_LIT("v/s")), 1);
+    assert_string_equal(c->recipes[1].name, "s");
+    for (size_t i = 0; i < c->n_recipes; i++) /* its guard holds everywhere, as it is the top-level block */
+        assert_true(find(&c->recipes[i].config, "g")->everywhere);
+    assert_non_null(find(&c->recipes[0].config, "own"));
     sr_config_unref(c);
-    struct sr_config by_hand = {.n_models = 0};
-    assert_int_equal(sr_config_recipe_of(&by_hand, SR_LIT("auto")), -1);
 }
 
 #define CANARY(how) "global: {semroute: {canaries: [{name: c, " how "}]}}\n"
@@ -204,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_a_recipe_is_a_reference),
         cmocka_unit_test(test_own_rules_count),
         cmocka_unit_test(test_rules_bring_what_they_need),
+        cmocka_unit_test(test_a_recipe_does_not_change_guards),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_the_recipe_default),
         cmocka_unit_test(test_a_canary_changes_models),
