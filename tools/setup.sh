@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # setup.sh [bench|dynamo]: installs what building and testing needs and is missing: Debian packages, a Python
 # environment under tests/.venv, packages for Node under tests/node, and the neural model (tools/fetch_model.sh). Quick
-# when nothing is missing. Without root it says exactly what to install. bench: what measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv.
+# when nothing is missing. Without root it says exactly what to install. bench: what measurements have beside us; dynamo:
+# NVIDIA Dynamo in tests/dynamo/.venv.
 # setup.sh --missing: installs nothing; names the packages that building needs and that are missing, and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -314,3 +314,17 @@ def test_node_returns_what_the_upstream_gives(doors, door):
     native, through = told(doors["mock"], MODEL), told(doors[door], "auto")
     for case, wanted in native.items():
         assert wanted and through[case] == wanted, case
+
+
+# ---- models
+
+@pytest.mark.parametrize("door", ["open", "envoy"])
+def test_both_apis_list_the_same_models(place, door):
+    ours = {m.id: m for m in place(door).openai.models.list()}
+    theirs = {m.id: m for m in place(door).anthropic.models.list()}
+    assert "auto" in ours and list(ours) == list(theirs)
+    for name, listed in theirs.items():
+        assert listed.type == "model" and listed.display_name == name
+        assert listed.created_at.timestamp() == ours[name].created
+        assert place(door).openai.models.retrieve(name).created == ours[name].created
+        assert place(door).anthropic.models.retrieve(name).created_at == listed.created_at
