@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # setup.sh [bench|dynamo]: installs what building and testing needs and is missing: Debian packages, a Python
-# environment under tests/.venv, and the neural models (tools/fetch_model.sh, tools/fetch_multilingual.sh). Quick when
-# nothing is missing. Without root it says exactly what to install. bench: what measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv.
+# environment under tests/.venv, packages for Node under tests/node, and the neural models (tools/fetch_model.sh,
+# tools/fetch_multilingual.sh). Quick when nothing is missing. Without root it says exactly what to install. bench: what
+# measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv.
 # setup.sh --missing: installs nothing; names the packages that building needs and that are missing, and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -72,6 +73,17 @@ python_environment() {
     echo "$want" >"$stamp"
 }
 
+# FOLDER/node_modules from FOLDER/package-lock.json
+node_environment() {
+    local stamp=$1/node_modules/package-lock.sha256
+    local want
+    want=$(sha256sum <"$1/package-lock.json")
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && return 0
+    echo "setup: installing Node packages in $1/node_modules"
+    (cd "$1" && npm ci --no-audit --no-fund --loglevel=error >/dev/null)
+    echo "$want" >"$stamp"
+}
+
 if [ "${1:-}" = --missing ]; then
     name_missing
     exit
@@ -80,6 +92,7 @@ more=()
 [ "${1:-}" = bench ] && more=(tools/debian-packages-bench.txt)
 install_packages tools/debian-packages.txt tools/debian-packages-test.txt "${more[@]}"
 python_environment tests
+node_environment tests/node
 case ${1:-} in
 bench) python_environment bench ;;
 dynamo) python_environment tests/dynamo ;;

@@ -613,6 +613,7 @@ struct sr_config_gateway {
     uint64_t idle_timeout_ms;                 /* 75,000: keep-alive connection without a request */
     uint64_t drain_timeout_ms;                /* 30,000: after SIGTERM */
     const char *tls_cert_file, *tls_key_file; /* both or none */
+    struct sr_strings cors_origins;           /* of pages that may call it; `*`: all; none: no page */
     struct {
         uint64_t connect_timeout_ms;  /* 5,000 */
         uint64_t response_timeout_ms; /* 600,000: until the response head */

@@ -2,7 +2,8 @@
  * Random answers in random chunks past the guard of answers: what the client gets is the answer, or nothing
  * of it and a reply, or its beginning and the end of a stream.
  *
- * First byte: the action, and whether it is a stream; second: the size of chunks; the rest: the answer.
+ * First byte: the action, whether it is a stream, and the dialect; second: the size of chunks; the rest: the
+ * answer.
  */
 #include "semroute/semroute.h"
 
@@ -57,16 +58,27 @@ static void open_runtime(void)
     }
 }
 
+static const struct {
+    struct sr_bytes path;
+    const char *body; /* with the word that takes the decision */
+    const char *end;  /* of a stream whose rest is blocked */
+} dialects[] = {
+    {LIT("/v1/chat/completions"),
+     "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}", "data: [DONE]\n\n"},
+    {LIT("/v1/messages"), "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}",
+     "data: {\"type\":\"message_stop\"}\n\n"},
+    {LIT("/v1/responses"), "{\"model\":\"auto\",\"input\":\"%s\"}", "\"usage\":null}}\n\n"},
+};
+
 /* The exchange of a request that takes the decision with this action. */
-static sr_exchange *ask(const char *action)
+static sr_exchange *ask(const char *action, unsigned dialect)
 {
     struct sr_request_head head = {.struct_size = sizeof head,
                                    .method = LIT("POST"),
-                                   .target = LIT("/v1/chat/completions"),
+                                   .target = dialects[dialect].path,
                                    .has_body = true};
     char body[128];
-    snprintf(body, sizeof body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}",
-             action);
+    snprintf(body, sizeof body, dialects[dialect].body, action);
     sr_exchange *x = sr_exchange_new(runtime, &head, NULL);
     if (!x || sr_exchange_body(x, body, strlen(body), true) != SR_STEP_VERDICT)
         abort();
@@ -90,16 +102,16 @@ static bool is_answer(const char *out, size_t got, const uint8_t *body, size_t n
     return false;
 }
 
-static void check(enum sr_answer_step step, bool stream, unsigned action, const char *out, size_t got,
-                  const uint8_t *body, size_t n)
+static void check(enum sr_answer_step step, bool stream, unsigned action, unsigned dialect, const char *out,
+                  size_t got, const uint8_t *body, size_t n)
 {
     bool blocks = action == 1;
-    static const char done[] = "data: [DONE]\n\n";
+    const char *done = dialects[dialect].end;
     if (step == SR_ANSWER_REPLACE) {
         if (stream || !blocks || got)
             abort();
     } else if (step == SR_ANSWER_END) {
-        size_t end = sizeof done - 1, same = 0;
+        size_t end = strlen(done), same = 0;
         while (same < got && same < n && (uint8_t)out[same] == body[same])
             same++;
         if (!stream || !blocks || got < end || memcmp(out + got - end, done, end) != 0)
@@ -118,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         open_runtime();
     if (size < 2)
         return 0;
-    unsigned action = (data[0] >> 1) % 3;
+    unsigned action = (data[0] >> 1) % 3, dialect = data[0] / 6 % 3;
     bool stream = data[0] & 1;
     size_t chunk = data[1] ? data[1] : size, n = size - 2, at = 0, got = 0;
     struct sr_header type = {LIT("content-type"), LIT("application/json")};
@@ -127,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum sr_answer_step step;
     if (stream)
         type.value = (struct sr_bytes)LIT("text/event-stream");
-    sr_exchange *x = ask(actions[action]);
+    sr_exchange *x = ask(actions[action], dialect);
     sr_exchange_answer_head(x, 200, &type, 1, &edits);
     do {
         const struct sr_bytes *slices;
@@ -139,7 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             got += slices[i].n;
         }
     } while (at < n && step != SR_ANSWER_END);
-    check(step, stream, action, out, got, data + 2, n);
+    check(step, stream, action, dialect, out, got, data + 2, n);
     sr_exchange_end(x, SR_END_COMPLETE);
     free(out);
     return 0;

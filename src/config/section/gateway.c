@@ -74,6 +74,11 @@ static const struct sr_field fields[] = {
      .help = "how long a connection without a request is kept"},
     {"drain_timeout_ms", SR_FIELD_MS, GATEWAY(drain_timeout_ms), .def = "30000", .max = DAY,
      .help = "how long open exchanges may go on after SIGTERM"},
+    {"cors_origins", SR_FIELD_TEXTS, GATEWAY(cors_origins),
+     .def_note = "none: browsers refuse answers to pages",
+     .help = "origins of the pages that may call the gateway from a browser (`https://app.example`), `*` for "
+             "all; "
+             "credentials of the browser are never allowed"},
     {"tls", SR_FIELD_OBJECT, .of = &tls_section, .help = "TLS for clients", .def_note = "plain HTTP"},
     {"upstream", SR_FIELD_OBJECT, .of = &upstream_section, .help = "connections to the models"},
 };

@@ -27,6 +27,8 @@ struct sr_http_request {
     struct sr_http_conn *conn;
     struct sr_arena arena;
     void *ctx;
+    const struct sr_header *added; /* [n_added], of every response; borrowed */
+    size_t n_added;
     uint64_t started_ns;
     int error_status; /* answered by the server itself */
     uint64_t left;    /* of content_length, in the response */

@@ -107,6 +107,21 @@ static bool body_blocks_reuse(const struct sr_http_request *request)
            (conn->parser.head.expect_continue && !request->continued);
 }
 
+void sr_http_request_add_headers(struct sr_http_request *request, const struct sr_header *headers, size_t n)
+{
+    request->added = headers;
+    request->n_added = n;
+}
+
+/* Was a header of this name added, of which a response has one? */
+static bool is_replaced(const struct sr_http_request *request, struct sr_bytes name)
+{
+    for (size_t i = 0; i < request->n_added; i++)
+        if (sr_bytes_eq_nocase(name, request->added[i].name) && !sr_bytes_eq_nocase(name, SR_LIT("vary")))
+            return true;
+    return false;
+}
+
 static int head_build(struct sr_http_request *request, const struct sr_http_response *response,
                       struct sr_buf *out)
 {
@@ -114,8 +129,12 @@ static int head_build(struct sr_http_request *request, const struct sr_http_resp
     bool no_length = response->status < 200 || response->status == 204;
     bool dated = false;
     int rc = sr_http1_write_status_line(out, response->status, response->reason);
+    for (size_t i = 0; i < request->n_added && rc == SR_OK; i++)
+        rc = sr_http1_write_header(out, request->added[i].name, request->added[i].value);
     for (size_t i = 0; i < response->header_count && rc == SR_OK; i++) {
         const struct sr_header *h = &response->headers[i];
+        if (is_replaced(request, h->name))
+            continue;
         if (sr_http1_is_hop_by_hop(NULL, h->name) || sr_bytes_eq_nocase(h->name, SR_LIT("content-length")))
             continue;
         dated = dated || sr_bytes_eq_nocase(h->name, SR_LIT("date"));

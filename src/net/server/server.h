@@ -128,6 +128,10 @@ int sr_http_request_respond(struct sr_http_request *request, const struct sr_htt
 int sr_http_request_write(struct sr_http_request *request, const struct sr_bytes *slices,
                           size_t count) SR_WARN_UNUSED;
 
+/* Adds headers to the response that follows, whichever component writes it; its own headers of these names,
+ * but `vary`, are left out. Borrowed until `done`. To be called before the response. */
+void sr_http_request_add_headers(struct sr_http_request *request, const struct sr_header *headers, size_t n);
+
 /* The body is complete; `done` follows, never inside this call. SR_EINVAL (then aborted): short of
  * content_length. */
 int sr_http_request_finish(struct sr_http_request *request) SR_WARN_UNUSED;

@@ -1,8 +1,11 @@
 /* GET /v1/models and /v1/models/{id}: the automatic names, those of entrypoints, and the models of the
- * configuration with their cards. */
+ * configuration with their cards. One list has the members of OpenAI's and of Anthropic's API, so that clients of
+ * both read it. */
 #include "router/reply/models.h"
 
 #include "base/json_write.h"
+
+#include <time.h>
 
 static void put_strings(struct sr_json_writer *w, const char *key, const struct sr_strings *list)
 {
@@ -40,6 +43,16 @@ static void put_text(struct sr_json_writer *w, const char *key, const char *text
         sr_json_text(w, key, text);
 }
 
+static void put_time(struct sr_json_writer *w, const char *key, uint64_t seconds)
+{
+    char text[32] = "";
+    time_t at = (time_t)seconds;
+    struct tm tm;
+    if (gmtime_r(&at, &tm))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    sr_json_text(w, key, text);
+}
+
 static void put_head(struct sr_json_writer *w, const struct sr_router *router, const char *id,
                      const char *owner)
 {
@@ -48,6 +61,9 @@ static void put_head(struct sr_json_writer *w, const struct sr_router *router, c
     sr_json_text(w, "object", "model");
     sr_json_uint(w, "created", (uint64_t)router->created);
     sr_json_text(w, "owned_by", owner);
+    sr_json_text(w, "type", "model");
+    sr_json_text(w, "display_name", id);
+    put_time(w, "created_at", router->created);
 }
 
 /* `recipe` NULL: the client names its model. */
@@ -76,13 +92,16 @@ static int put_auto(struct sr_json_writer *w, const struct sr_router *router, co
     return w->rc;
 }
 
-static int put_entrypoints(struct sr_json_writer *w, const struct sr_router *router)
+/* `last` is the name that was written last. */
+static int put_entrypoints(struct sr_json_writer *w, const struct sr_router *router, const char **last)
 {
     const struct sr_config *config = router->config;
     int rc = SR_OK;
     for (size_t i = 0; i < config->n_entrypoints; i++)
-        for (size_t k = 0; !rc && k < config->entrypoints[i].model_names.count; k++)
-            rc = put_auto(w, router, config->entrypoints[i].model_names.items[k], false);
+        for (size_t k = 0; !rc && k < config->entrypoints[i].model_names.count; k++) {
+            *last = config->entrypoints[i].model_names.items[k];
+            rc = put_auto(w, router, *last, false);
+        }
     return rc;
 }
 
@@ -110,6 +129,7 @@ int sr_reply_models(const struct sr_router *router, const struct sr_identity *id
 {
     const struct sr_config *config = router->config;
     const struct sr_strings *names = &config->global.auto_model_names;
+    const char *first = NULL, *last = NULL;
     size_t n = config->global.include_config_models_in_list || sr_identity_is_limited(identity)
                    ? config->n_models
                    : 0;
@@ -118,14 +138,24 @@ int sr_reply_models(const struct sr_router *router, const struct sr_identity *id
     sr_json_object(&w, NULL);
     sr_json_text(&w, "object", "list");
     sr_json_array(&w, "data");
-    for (size_t i = 0; !rc && i < names->count; i++)
-        rc = put_auto(&w, router, names->items[i], i == 0);
+    for (size_t i = 0; !rc && i < names->count; i++) {
+        last = names->items[i];
+        first = first ? first : last;
+        rc = put_auto(&w, router, last, i == 0);
+    }
     if (!rc)
-        rc = put_entrypoints(&w, router);
-    for (size_t i = 0; !rc && i < n; i++)
-        if (sr_identity_may_use(identity, config, (int)i))
-            rc = put_model(&w, router, &config->models[i]);
+        rc = put_entrypoints(&w, router, &last);
+    for (size_t i = 0; !rc && i < n; i++) {
+        if (!sr_identity_may_use(identity, config, (int)i))
+            continue;
+        last = config->models[i].name;
+        first = first ? first : last;
+        rc = put_model(&w, router, &config->models[i]);
+    }
     sr_json_array_end(&w);
+    sr_json_bool(&w, "has_more", false);
+    sr_json_text(&w, "first_id", first);
+    sr_json_text(&w, "last_id", last);
     sr_json_object_end(&w);
     return w.rc;
 }

@@ -299,7 +299,8 @@ static void end_stream(struct sr_call *call, const char *message, bool late)
 {
     const struct sr_dialect_error error = {.message = sr_bytes_str(message),
                                            .type = "upstream_error",
-                                           .code = late ? "upstream_timeout" : "upstream_lost"};
+                                           .code = late ? "upstream_timeout" : "upstream_lost",
+                                           .status = late ? 504 : 502};
     struct sr_bytes slices[2];
     struct sr_buf event;
     bool ended = call->tail[1] == 0 || (call->tail[0] == '\n' && call->tail[1] == '\n');

@@ -8,6 +8,7 @@
 #include "serve/access.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
+#include "serve/gateway/cors.h"
 #include "serve/local.h"
 #include "serve/post.h"
 
@@ -172,7 +173,8 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
 static void on_request(void *ctx, struct sr_http_request *request)
 {
     struct sr_gateway_listener *listener = ctx;
-    if (answer_locally(listener->gateway, request))
+    if (sr_cors_answer(&listener->gateway->config->global.gateway, request) ||
+        answer_locally(listener->gateway, request))
         return;
     struct sr_call *call = call_new(listener, request);
     if (!call) {
