@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define LOG_LINE_MAX 4096
@@ -28,7 +29,7 @@ static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static sr_log_sink *log_sink;
 static void *log_ctx;
 static struct repeated log_events[EVENTS_MAX];
-static atomic_int log_level = SR_LOG_INFO;
+static atomic_int log_level = SR_LOG_INFO, log_form = SR_LOG_JSON;
 static atomic_uint_fast64_t log_left_out;
 
 static void write_stderr(struct sr_bytes line)
@@ -58,14 +59,43 @@ void sr_log_set_level(enum sr_log_level level)
     atomic_store(&log_level, (int)level);
 }
 
+enum sr_log_form sr_log_form_of(enum sr_log_wanted wanted, int fd)
+{
+    const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
+    bool terminal = fd >= 0 && isatty(fd) == 1;
+    if (wanted == SR_LOG_ALWAYS_JSON || (wanted == SR_LOG_AUTO && !terminal))
+        return SR_LOG_JSON;
+    bool coloured = terminal && term && strcmp(term, "dumb") != 0 && !(plain && plain[0]);
+    return coloured ? SR_LOG_COLOURED : SR_LOG_TEXT;
+}
+
+void sr_log_set_form(enum sr_log_form form)
+{
+    atomic_store(&log_form, (int)form);
+}
+
 uint64_t sr_log_left_out(void)
 {
     return atomic_load_explicit(&log_left_out, memory_order_relaxed);
 }
 
+static const char *const names[] = {"debug", "info", "warn", "error"};
+
+/* "12:34:56.789 warn  event  message". A control character becomes '?': no text moves the cursor. */
+static int build_text(struct sr_buf *out, enum sr_log_level level, const char *event, const char *stamp,
+                      const char *text, bool coloured)
+{
+    static const char *const colours[] = {"\033[2m", "\033[32m", "\033[33m", "\033[1;31m"};
+    int rc = sr_buf_printf(out, "%.12s %s%-5s%s %s  ", stamp + sizeof "2000-01-01",
+                           coloured ? colours[level] : "", names[level], coloured ? "\033[0m" : "", event);
+    for (const char *p = text; *p && !rc; p++)
+        rc = sr_buf_append(out, (unsigned char)*p < ' ' || *p == 0x7f ? "?" : p, 1);
+    return rc;
+}
+
 static int build(struct sr_buf *out, enum sr_log_level level, const char *event, const char *text)
 {
-    static const char *const names[] = {"debug", "info", "warn", "error"};
+    enum sr_log_form form = (enum sr_log_form)atomic_load_explicit(&log_form, memory_order_relaxed);
     uint64_t now = sr_clock_wall_ns();
     time_t seconds = (time_t)(now / SR_NS_PER_S);
     struct tm tm;
@@ -73,6 +103,8 @@ static int build(struct sr_buf *out, enum sr_log_level level, const char *event,
     gmtime_r(&seconds, &tm);
     size_t n = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(stamp + n, sizeof stamp - n, ".%03uZ", (unsigned)(now / SR_NS_PER_MS % 1000));
+    if (form != SR_LOG_JSON)
+        return build_text(out, level, event, stamp, text, form == SR_LOG_COLOURED);
 
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);

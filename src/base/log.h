@@ -1,5 +1,5 @@
 /*
- * The process log: one JSON object a line, for operators.
+ * The process log: one JSON object a line, for operators, or a line for people.
  *
  * Never give it text that a user sent. Lines are written whole, so threads do not mix; the sink can be
  * replaced (tests, the library's users). Default: standard error, level info. Of a warning or an error that
@@ -22,6 +22,17 @@ typedef void sr_log_sink(void *ctx, enum sr_log_level level, struct sr_bytes lin
 /* NULL: standard error, written by the thread that logs. After the return the old sink is not called. */
 void sr_log_set_sink(sr_log_sink *sink, void *ctx);
 void sr_log_set_level(enum sr_log_level level);
+
+/* How lines look: JSON is the default; the others are for people, on a terminal in colours. */
+enum sr_log_form { SR_LOG_JSON, SR_LOG_TEXT, SR_LOG_COLOURED };
+
+enum sr_log_wanted { SR_LOG_AUTO, SR_LOG_ALWAYS_JSON, SR_LOG_ALWAYS_TEXT };
+
+/* The form of lines that go to `fd` (-1: no terminal): with AUTO text on a terminal, else JSON; colours on a
+ * terminal whose TERM is not "dumb", unless NO_COLOR is set. */
+enum sr_log_form sr_log_form_of(enum sr_log_wanted wanted, int fd);
+
+void sr_log_set_form(enum sr_log_form form);
 
 /* `event` is a short stable word ("config_reloaded"), a constant; the message is for people. */
 void sr_log(enum sr_log_level level, const char *event, const char *fmt, ...) SR_PRINTF(3, 4);

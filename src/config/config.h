@@ -861,6 +861,7 @@ struct sr_config_global {
     bool debug_headers;                  /* the debug set without x-vsr-debug */
     const char *access_log;              /* "stdout", "off" or a file; "off" */
     const char *log_level;               /* debug, info, warn, error */
+    int log_format, access_log_format;   /* enum sr_log_wanted */
     bool metrics;
     int loops, workers; /* 0 = by the machine */
     struct sr_config_compression compression;

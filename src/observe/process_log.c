@@ -5,6 +5,7 @@
 #include "observe/lines.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #define CLOSE_MS 2000
 
@@ -28,6 +29,7 @@ static void discard(void *ctx, enum sr_log_level level, struct sr_bytes line)
 int sr_process_log_open(struct sr_err *err)
 {
     int rc = sr_lines_open(&process_lines, "process", "stderr", SR_LINES_QUEUE_BYTES, err);
+    sr_log_set_form(sr_log_form_of(SR_LOG_AUTO, STDERR_FILENO)); /* until the configuration says otherwise */
     if (rc == SR_OK)
         sr_log_set_sink(queue_line, process_lines);
     return rc;

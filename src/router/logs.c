@@ -1,10 +1,10 @@
 /* A reload may close what another thread writes to, so the pointers are read and swapped under a lock. */
 #include "router/logs.h"
 
-#include "base/log.h"
 #include "base/mem.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define CLOSE_MS 2000 /* a pipe without a reader delays the end that long */
 
@@ -77,8 +77,20 @@ static const char *audit_target(const struct sr_config *config)
 int sr_logs_apply(struct sr_logs *logs, const struct sr_config *config, struct sr_err *err)
 {
     sr_log_set_level(log_level(config->global.log_level));
-    int rc = apply(logs, SR_LOG_ACCESS, config->global.access_log, err);
+    const char *access = config->global.access_log;
+    int fd = strcmp(access, "stdout") == 0   ? STDOUT_FILENO
+             : strcmp(access, "stderr") == 0 ? STDERR_FILENO
+                                             : -1;
+    enum sr_log_wanted wanted = (enum sr_log_wanted)config->global.access_log_format;
+    sr_log_set_form(sr_log_form_of((enum sr_log_wanted)config->global.log_format, STDERR_FILENO));
+    atomic_store(&logs->form, (int)(logs->options->log_line ? SR_LOG_JSON : sr_log_form_of(wanted, fd)));
+    int rc = apply(logs, SR_LOG_ACCESS, access, err);
     return rc ? rc : apply(logs, SR_LOG_AUDIT, audit_target(config), err);
+}
+
+enum sr_log_form sr_logs_form(struct sr_logs *logs)
+{
+    return (enum sr_log_form)atomic_load_explicit(&logs->form, memory_order_relaxed);
 }
 
 bool sr_logs_want(struct sr_logs *logs, enum sr_log_kind kind)

@@ -15,6 +15,7 @@
 #include "router/loaded.h"
 #include "router/logs.h"
 #include "router/report/access_log.h"
+#include "router/report/access_text.h"
 #include "router/report/workers.h"
 #include "select/state/keep.h"
 
@@ -438,6 +439,11 @@ struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
     return workers;
 }
 
+enum sr_log_form sr_runtime_log_form(sr_runtime *runtime)
+{
+    return sr_logs_form(&runtime->logs);
+}
+
 bool sr_runtime_wants_log(sr_runtime *runtime)
 {
     return sr_logs_want(&runtime->logs, SR_LOG_ACCESS);
@@ -460,7 +466,11 @@ void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_by
     if (!sr_runtime_wants_log(runtime))
         return;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);
-    if (sr_access_log_refused(door, peer, status, reason, &line) == SR_OK)
+    enum sr_log_form form = sr_runtime_log_form(runtime);
+    int rc = form == SR_LOG_JSON
+                 ? sr_access_log_refused(door, peer, status, reason, &line)
+                 : sr_access_text_refused(door, peer, status, reason, form == SR_LOG_COLOURED, &line);
+    if (rc == SR_OK)
         sr_runtime_log_line(runtime, sr_buf_view(&line));
     sr_buf_dispose(&line);
 }

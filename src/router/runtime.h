@@ -7,6 +7,7 @@
 #ifndef SR_ROUTER_RUNTIME_H
 #define SR_ROUTER_RUNTIME_H
 
+#include "base/log.h"
 #include "cache/cache.h"
 #include "history/history.h"
 #include "infer/engine/engine.h"
@@ -78,6 +79,9 @@ void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line);
  * there was no room. `reason` is the door's own text and contains nothing of the client's. */
 void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_bytes peer, int status,
                             const char *reason);
+
+/* How a line of the access log looks. */
+enum sr_log_form sr_runtime_log_form(sr_runtime *runtime);
 
 /* False when there is no access log and no line needs to be built. */
 bool sr_runtime_wants_log(sr_runtime *runtime);

@@ -86,7 +86,23 @@ def path_of(config, bench):
 
 FILE = service({"path": "kept.db"})
 
+def said(config, bench):
+    """The first line of the log on standard error, and of the access log."""
+    def look(gateway, bench):
+        assert gateway.post(chat("hello")).status == 200
+        gateway.stop()
+        lines = gateway.output().splitlines()
+        access = next(line for line in lines if "default" in line and "200" in line)
+        return [any(line.startswith("{") and "ready in" in line for line in lines), access.startswith("{")]
+    return served(look)(config, bench)
+
+
+LOGS = site(model("one", "@0"), access_log="stdout")
+JSON_JSON, TEXT_JSON, JSON_TEXT = [True, True], [False, True], [True, False]
+
 KEYS = [
+    Key("global.semroute.log_format", LOGS, ("auto", "text"), said, (JSON_JSON, TEXT_JSON)),
+    Key("global.semroute.access_log_format", LOGS, ("json", "text"), said, (JSON_JSON, JSON_TEXT)),
     Key(SERVICE + "enabled", service(), (False, True), count, (0, 1)),
     Key(SERVICE + "store_backend", FILE, ("memory", "sqlite"), restarted, (1, 2)),
     Key(SERVICE + "ttl_seconds", service(), (1, 0), later, (0, 1)),

@@ -1,4 +1,5 @@
 /* `global`: the router, the classifier, and under `semroute` the keys that only this program has. */
+#include "base/log.h"
 #include "config/section/section.h"
 
 #define GLOBAL(member) offsetof(struct sr_config_global, member)
@@ -209,6 +210,9 @@ static const struct sr_section admin_section = {
 
 static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
 
+static const struct sr_enum_word formats[] = {
+    {"auto", SR_LOG_AUTO}, {"json", SR_LOG_ALWAYS_JSON}, {"text", SR_LOG_ALWAYS_TEXT}, {NULL, 0}};
+
 static const struct sr_field selection_fields[] = {
     {"state_file", SR_FIELD_TEXT, GLOBAL(selection_state), .def_note = "none: a restart forgets",
      .help = "a file that keeps what the algorithm `bandit` has learned; it is written a few seconds after a "
@@ -239,6 +243,10 @@ static const struct sr_field semroute_fields[] = {
      .help = "`stdout`, `off`, or a file"},
     {"log_level", SR_FIELD_WORD, GLOBAL(log_level), .words = levels, .def = "info",
      .help = "the least level that is logged"},
+    {"log_format", SR_FIELD_ENUM, GLOBAL(log_format), .words = formats, .def = "auto",
+     .help = "the log on standard error: auto (lines for people on a terminal, else JSON), json or text"},
+    {"access_log_format", SR_FIELD_ENUM, GLOBAL(access_log_format), .words = formats, .def = "auto",
+     .help = "the access log: auto (lines for people where `stdout` is a terminal, else JSON), json or text"},
     {"loops", SR_FIELD_INT, GLOBAL(loops), .def = "0", .max = 256,
      .help = "event loop threads; 0 = one for each core"},
     {"workers", SR_FIELD_INT, GLOBAL(workers), .def = "0", .max = 256,

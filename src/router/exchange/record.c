@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "router/exchange/history.h"
 #include "router/report/access_log.h"
+#include "router/report/access_text.h"
 #include "router/report/audit.h"
 #include "router/report/measure.h"
 #include "router/report/outcome.h"
@@ -234,7 +235,11 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_log(x->runtime))
         return;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);
-    if (sr_access_log_line(&x->record, x->router->config, &line) == SR_OK)
+    enum sr_log_form form = sr_runtime_log_form(x->runtime);
+    int rc = form == SR_LOG_JSON
+                 ? sr_access_log_line(&x->record, x->router->config, &line)
+                 : sr_access_text_line(&x->record, x->router->config, form == SR_LOG_COLOURED, &line);
+    if (rc == SR_OK)
         sr_runtime_log_line(x->runtime, sr_buf_view(&line));
     sr_buf_dispose(&line);
 }

@@ -1,4 +1,5 @@
 /* config: the snapshot has every value of a valid file, key by key; defaults; snapshots and look-ups. */
+#include "base/log.h"
 #include "config/section/section.h"
 #include "tests/unit/config_check.h"
 
@@ -254,6 +255,8 @@ static void test_full_global(void **state)
     assert_true(!g->request_headers && g->debug_headers);
     assert_string_equal(g->access_log, "stdout");
     assert_string_equal(g->log_level, "warn");
+    assert_int_equal(g->log_format, SR_LOG_ALWAYS_JSON);
+    assert_int_equal(g->access_log_format, SR_LOG_ALWAYS_TEXT);
     assert_int_equal(g->loops, 3);
     assert_int_equal(g->workers, 5);
     assert_int_equal(g->access.endpoints.count, 2);
