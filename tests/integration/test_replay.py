@@ -114,6 +114,19 @@ def test_everything_but_what_opts_out(stack, tmp_path):
     assert failed["outcome"] == "refused" and failed["response_status"] == 400
 
 
+def test_a_recipe(stack, tmp_path):
+    """Its decisions have plugins of their own, and a record says which recipe routed it."""
+    data = config()
+    data["recipes"] = [{"name": "careful", "routing": {"decisions": [decision("all", model="small", plugins=[replayed()])]}}]
+    data["entrypoints"] = [{"model_names": ["vsr-careful"], "recipe": "careful"}]
+    one = Site(stack, tmp_path, data)
+    assert "x-vsr-replay-id" not in one.ask("python please").headers
+    assert one.ask("python please", model="vsr-careful").headers["x-vsr-replay-id"]
+    record, = one.list("?recipe=careful", at_least=1)["data"]
+    assert record["recipe"] == "careful" and record["decision"] == "all" and record["selected_model"] == "small"
+    assert one.get("/aggregate").json()["available_recipes"] == ["careful"]
+
+
 def test_filters_pages_and_mistakes(stack, tmp_path):
     one = Site(stack, tmp_path, config(replayed(), {"enabled": True, "max_records": 50}))
     for number in range(6):

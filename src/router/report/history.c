@@ -105,6 +105,7 @@ static void put_verdict(struct draft *d, const struct sr_record *r, const struct
 {
     const struct sr_config_decision *decision = sr_record_decision(r, config);
     bool replied = r->has_verdict && r->action == SR_ACTION_REPLY;
+    put(d, SR_HISTORY_RECIPE, r->recipe);
     put(d, SR_HISTORY_OUTCOME, sr_record_outcome(r));
     put(d, SR_HISTORY_DECISION, r->decision_name);
     put(d, SR_HISTORY_CATEGORY, r->category);
