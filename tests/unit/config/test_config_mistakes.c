@@ -68,8 +68,8 @@ static void test_keys(void **state)
     config_error("version: v0.3\nrouting: {zzzz: 1}\n", 2, 11, "unknown key `zzzz` in a routing");
     config_error("version: v0.3\nrouting: {signals: {classifiers: [{name: r}]}}\n", 2, 21,
                  "`classifiers` is not supported by this version of semroute");
-    config_error("version: v0.3\nglobal: {router: {learning: {enabled: true}}}\n", 2, 19,
-                 "`learning` is not supported");
+    config_error("version: v0.3\nglobal: {router: {model_selection: {kmeans: {k: 1}}}}\n", 2, 37,
+                 "`kmeans` is not supported");
     config_error(CONFIG_MODELS "listeners: [{name: x}]\n", 5, 13, "`port` is missing in this listener");
 }
 
@@ -412,8 +412,8 @@ static void test_lenient(void **state)
 {
     (void)state;
     config_problem("version: v0.3\nroutng: {}\n", true, SR_PROBLEM_WARNING, 2, 1, "did you mean `routing`?");
-    config_problem("version: v0.3\nglobal: {router: {learning: {enabled: true}}}\n", true, SR_PROBLEM_WARNING,
-                   2, 19, "is not supported");
+    config_problem("version: v0.3\nglobal: {router: {model_selection: {kmeans: {k: 1}}}}\n", true,
+                   SR_PROBLEM_WARNING, 2, 37, "is not supported");
     config_problem(PLUGIN("{type: pii}"), true, SR_PROBLEM_WARNING, 8, 32, "is not supported");
     config_problem(DECISION("tier: x"), true, SR_PROBLEM_ERROR, 8, 21, "expected a whole number");
 }
