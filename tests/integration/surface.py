@@ -23,6 +23,7 @@ BASES = {
     "completions": {"model": "MODEL", "prompt": HARMLESS},
     "embeddings": {"model": "MODEL", "input": HARMLESS},
     "messages": {**CHAT, "max_tokens": 16},
+    "count_tokens": CHAT,
     "responses": {"model": "MODEL", "input": HARMLESS},
     "rerank": {"model": "MODEL", "query": HARMLESS, "documents": [HARMLESS]},
     "score": {"model": "MODEL", "text_1": HARMLESS, "text_2": HARMLESS},

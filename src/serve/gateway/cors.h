@@ -9,7 +9,8 @@
 #include "config/config.h"
 #include "net/server/server.h"
 
-/* Adds to the answer of a request from an allowed origin what its browser asks for, and answers the browser's own
+/* Adds to the answer of a request from an allowed origin what its browser asks for, and answers the browser's
+ own
 
  * question before it. True: the request has ended; without memory it is aborted. */
 bool sr_cors_answer(const struct sr_config_gateway *config, struct sr_http_request *request);
