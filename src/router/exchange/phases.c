@@ -4,8 +4,9 @@
 #include "base/clock.h"
 
 static const struct sr_phase *const route[] = {
-    &sr_phase_look,   &sr_phase_early, &sr_phase_route,     &sr_phase_permit, &sr_phase_limit, &sr_phase_tools,
-    &sr_phase_recall, &sr_phase_edit,  &sr_phase_translate, &sr_phase_pick,   &sr_phase_send,
+    &sr_phase_look,      &sr_phase_early, &sr_phase_route,  &sr_phase_permit,
+    &sr_phase_limit,     &sr_phase_tools, &sr_phase_recall, &sr_phase_edit,
+    &sr_phase_translate, &sr_phase_pick,  &sr_phase_send,
 };
 
 static const struct sr_phase *const named[] = {

@@ -167,7 +167,8 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
     bool keyed = router->models[r->model].has_key || head->injects;
     struct header_list set = list_new(arena, extra + 22);
     struct sr_bytes *remove = sr_arena_calloc(
-        arena, head->n_strip + head->n_credentials + deletes + FOREIGN_MAX + TRACE_HEADERS + 1, sizeof *remove);
+        arena, head->n_strip + head->n_credentials + deletes + FOREIGN_MAX + TRACE_HEADERS + 1,
+        sizeof *remove);
     if (!remove)
         return SR_ENOMEM;
     size_t n_remove = head->n_strip;

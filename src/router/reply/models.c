@@ -1,6 +1,6 @@
 /* GET /v1/models and /v1/models/{id}: the automatic names, those of entrypoints, and the models of the
- * configuration with their cards. One list has the members of OpenAI's and of Anthropic's API, so that clients of
- * both read it. */
+ * configuration with their cards. One list has the members of OpenAI's and of Anthropic's API, so that
+ * clients of both read it. */
 #include "router/reply/models.h"
 
 #include "base/json_write.h"
