@@ -9,7 +9,7 @@ function(sr_glob target folder)
 endfunction()
 
 # Layers that compute with sizes, offsets and numbers of strangers: no conversion that may change a value goes unseen.
-set(SR_CONVERSION_LAYERS base observe net text json model kernel infer config probe signal decide cache pool select dialect router
+set(SR_CONVERSION_LAYERS base observe net text json model kernel infer config probe signal decide cache pool select dialect translate router
     store serve mock)
 
 function(sr_layer name)

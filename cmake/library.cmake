@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(SR_LIBRARY_LAYERS base observe text json model kernel infer config probe signal decide dialect pool cache limit select
+set(SR_LIBRARY_LAYERS base observe text json model kernel infer config probe signal decide dialect translate pool cache limit select
     router)
 foreach(kind SHARED STATIC)
   string(TOLOWER semroute_${kind} target)

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/build.sh release sr_proto # the headers that protoc-c makes
-mapfile -t deep < <(git ls-files 'src/json/*.c' 'src/net/*.c' 'src/store/*.c' 'src/dialect/*.c' 'src/config/bind/*.c' \
+mapfile -t deep < <(git ls-files 'src/json/*.c' 'src/net/*.c' 'src/store/*.c' 'src/dialect/*.c' 'src/translate/*.c' 'src/config/bind/*.c' \
     'src/model/safetensors*.c' 'src/text/utf8.c')
 mapfile -t all < <(git ls-files 'src/*.c' 'bench/*.c')
 [ "${1-}" != --full ] || deep=("${all[@]}")

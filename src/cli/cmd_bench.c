@@ -8,6 +8,7 @@
 #include "bench/compress.h"
 #include "bench/concurrency.h"
 #include "bench/decide.h"
+#include "bench/dialect.h"
 #include "bench/encoder.h"
 #include "bench/extproc.h"
 #include "bench/gateway.h"
@@ -27,6 +28,7 @@
     X(scan, "the JSON scanner and splices by body size, beside jansson")                                     \
     X(classify, "the linear classifier by text size")                                                        \
     X(decide, "signals without a model, and decisions")                                                      \
+    X(dialect, "translating requests, answers and events between the APIs of clients and upstreams")         \
     X(compress, "the prompt compressor by text and size")                                                    \
     X(tokenizer, "tokens and offsets of a text, beside Hugging Face tokenizers")                             \
     X(concurrency, "texts a second through the encoder for many clients, with batches and without")          \

@@ -96,12 +96,21 @@ struct sr_config_reliability {
     uint64_t health_check_interval_ms, health_check_timeout_ms;
 };
 
+/* The API that a model's upstream speaks. */
+enum sr_speaks {
+    SR_SPEAKS_ANY, /* that of the request */
+    SR_SPEAKS_CHAT,
+    SR_SPEAKS_RESPONSES,
+    SR_SPEAKS_MESSAGES,
+};
+
 /* providers.models[] */
 struct sr_config_model {
     const char *name;
     const char *provider_model_id;      /* the name that the upstream uses; equals name unless set */
     struct sr_name_values external_ids; /* such names by the kind of a backend */
     int family;                         /* index in families, -1 = none */
+    int api_format;                     /* enum sr_speaks */
     struct {
         const char *currency; /* "USD" */
         double prompt_per_1m, completion_per_1m, cached_input_per_1m, cache_write_per_1m;

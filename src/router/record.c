@@ -7,6 +7,7 @@ void sr_record_init(struct sr_record *record)
         .requested_model = -1,
         .model = -1,
         .family = -1,
+        .translated = -1,
         .dialect = "",
         .model_name = "",
         .decision_name = "",

@@ -16,6 +16,7 @@
 #include "router/usage.h"
 #include "select/select.h"
 #include "semroute/semroute.h"
+#include "translate/translate.h"
 
 /* Times in nanoseconds of the monotonic clock, 0 = did not happen; and durations in nanoseconds. */
 struct sr_times {
@@ -175,6 +176,8 @@ struct sr_record {
     struct sr_bytes body;        /* as received */
     const struct sr_bytes *sent; /* [n_sent]: the body as forwarded */
     size_t n_sent;
+    int translated; /* enum sr_translate_api into which the request is translated; -1: it is not */
+    const struct sr_translate_warnings *lost; /* what was not carried over; NULL: nothing is translated */
 
     /* a reply of the router */
     int status;

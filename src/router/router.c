@@ -7,6 +7,7 @@
 #include "pool/policy.h"
 #include "router/router_pools.h"
 #include "router/toolbox/toolbox.h"
+#include "translate/translate.h"
 
 #include <pthread.h>
 
@@ -66,6 +67,9 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
     struct sr_target *targets = sr_arena_calloc(arena, model->n_backends, sizeof *targets);
     if (!targets)
         return SR_ENOMEM;
+    _Static_assert(SR_TRANSLATE_MESSAGES - SR_TRANSLATE_CHAT == SR_SPEAKS_MESSAGES - SR_SPEAKS_CHAT,
+                   "one order");
+    out->api = model->api_format == SR_SPEAKS_ANY ? -1 : model->api_format - SR_SPEAKS_CHAT;
     out->chat_path = sr_bytes_str(model->n_backends ? model->backends[0].chat_path : "");
     for (size_t i = 0; i < model->n_backends; i++) {
         const struct sr_config_backend *backend = &model->backends[i];

@@ -35,6 +35,7 @@ struct sr_router_model {
     struct sr_pool_sizes *sizes; /* of its requests, where it has several pools; else NULL */
     struct sr_pool_tally *tally; /* of its requests; NULL: the router has no pool */
     struct sr_bytes chat_path;   /* replaces the path of chat completions; empty = as the client asked */
+    int api;                     /* enum sr_translate_api; -1: that of the request */
     bool has_key;                /* a target has its own credentials: the client's are not sent to it */
     bool top_level_effort;       /* its hosts take `reasoning_effort` at the top level */
 };

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 const struct sr_meaning sr_meanings[] = {
-    {SR_MEANING_INERT, "providers.models[].api_format", "`openai` is the only API of upstreams so far"},
     {SR_MEANING_INERT, "routing.signals.embeddings[].query_modality", "only text is read"},
     {SR_MEANING_INERT, "routing.projections.scores[].method", "a sum is the only method so far"},
     {SR_MEANING_INERT, "routing.projections.mappings[].calibration.method",
@@ -52,7 +51,6 @@ const struct sr_meaning sr_meanings[] = {
      "output_contract output_contract_spec adaptations candidateIterations emits annotations "
      "entrypoints recipes",
      "a file is one list of decisions, and a decision is its rules, models and plugins"},
-    {SR_MEANING_REFUSED, "anthropic", "upstreams speak OpenAI's API"},
     {SR_MEANING_REFUSED, "router_replay vector_store", "there is no such store"},
     {SR_MEANING_REFUSED, "hallucination", "answers are read for attacks alone"},
     {SR_MEANING_REFUSED, "vector_field",

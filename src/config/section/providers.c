@@ -31,15 +31,15 @@ static const struct sr_field backend_fields[] = {
      .help = "the protocol of `endpoint`"},
     {"weight", SR_FIELD_NUMBER, BACKEND(weight), .def = "1", .min = 0, .max = 1e6,
      .flags = SR_FIELD_EXCLUSIVE, .help = "share of the requests, relative to the model's other backends"},
-    {"provider", SR_FIELD_ENUM, .words = sr_provider_words, .later = sr_provider_words_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED,
+    {"provider", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai", .flags = SR_FIELD_DECLARED,
      .help = "whose API it is: where its key goes and where chats are below its address"},
-    {"type", SR_FIELD_ENUM, .words = sr_provider_words, .later = sr_provider_words_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED, .help = "the same, and comes first"},
+    {"type", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai", .flags = SR_FIELD_DECLARED,
+     .help = "the same, and comes first"},
     {"api_version", SR_FIELD_REF, .def_note = "none",
      .help = "azure-openai: the version of its API, sent as `api-version` in the query"},
     {"auth_header", SR_FIELD_TEXT, BACKEND(auth_header), .def = "Authorization", .flags = SR_FIELD_NOT_EMPTY,
-     .help = "the header that carries the key"},
+     .help =
+         "the header that carries the key; `x-api-key` without a prefix where `api_format` is `anthropic`"},
     {"auth_prefix", SR_FIELD_TEXT, BACKEND(auth_prefix), .def = "Bearer",
      .help = "the prefix of the key in that header"},
     {"extra_headers", SR_FIELD_PAIRS, BACKEND(extra_headers), .help = "headers to set on every request"},
@@ -215,8 +215,11 @@ static const struct sr_section pricing_section = {
     .finish = finish_pricing,
 };
 
-static const struct sr_enum_word api_formats[] = {{"openai", 0}, {NULL, 0}};
-static const char *const api_formats_later[] = {"anthropic", NULL};
+static const struct sr_enum_word api_formats[] = {{"openai", SR_SPEAKS_ANY},
+                                                  {"chat_completions", SR_SPEAKS_CHAT},
+                                                  {"responses", SR_SPEAKS_RESPONSES},
+                                                  {"anthropic", SR_SPEAKS_MESSAGES},
+                                                  {NULL, 0}};
 
 static const struct sr_field model_fields[] = {
     {"name", SR_FIELD_TEXT, MODEL(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
@@ -227,8 +230,10 @@ static const struct sr_field model_fields[] = {
      .help = "the same by the kind of the first backend (`type`, `provider`; `vllm` without one), where "
              "`provider_model_id` is not given"},
     {"reasoning_family", SR_FIELD_REF, .help = "one of `providers.defaults.reasoning_families`"},
-    {"api_format", SR_FIELD_ENUM, .words = api_formats, .later = api_formats_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED, .help = "the API that the upstream speaks"},
+    {"api_format", SR_FIELD_ENUM, MODEL(api_format), .words = api_formats, .def = "openai",
+     .help =
+         "the API that the upstream speaks: `openai` gets each request as it came; with one of the others, "
+         "requests of the other two are translated"},
     {"pricing", SR_FIELD_OBJECT, .of = &pricing_section, .help = "what tokens cost"},
     {"backend_refs", SR_FIELD_LIST, MODEL(backends), MODEL(n_backends), .of = &backend_section,
      .help = "the upstreams that serve it"},
@@ -248,6 +253,36 @@ static const char *kind_of(const struct sr_yaml_node *node)
     return kind && kind->kind == SR_YAML_SCALAR && kind->text.n ? kind->text.p : "vllm";
 }
 
+/* Anthropic's API takes its key in a header of its own. */
+static void finish_auth(const struct sr_yaml_node *node, struct sr_config_model *model)
+{
+    const struct sr_yaml_node *backends = sr_yaml_get(node, "backend_refs");
+    if (model->api_format != SR_SPEAKS_MESSAGES || !backends || backends->kind != SR_YAML_LIST)
+        return;
+    for (size_t i = 0; i < model->n_backends && i < backends->count; i++) {
+        if (sr_yaml_get(backends->items[i], "auth_header"))
+            continue;
+        model->backends[i].auth_header = "x-api-key";
+        if (!sr_yaml_get(backends->items[i], "auth_prefix"))
+            model->backends[i].auth_prefix = "";
+    }
+}
+
+/* Without `api_format`, the API that the model's backends speak by their kind. */
+static void finish_format(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_config_model *model)
+{
+    const struct sr_yaml_node *backends = sr_yaml_get(node, "backend_refs");
+    size_t n = 0;
+    for (size_t i = 0; i < model->n_backends; i++)
+        n += sr_provider_speaks_messages(backends->items[i]);
+    if (n == 0 || sr_yaml_get(node, "api_format"))
+        return;
+    if (n < model->n_backends)
+        sr_bind_error(b, backends,
+                      "the backends of a model speak one API: some are `anthropic`, others are not");
+    model->api_format = SR_SPEAKS_MESSAGES;
+}
+
 static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_model *model = target;
@@ -256,9 +291,11 @@ static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, v
         model->provider_model_id = sr_bind_dup(b, id->text);
     if (!model->provider_model_id[0])
         model->provider_model_id = model->name;
+    finish_format(b, node, model);
     for (size_t i = 0; i < model->n_backends; i++)
         sr_provider_apply(b, sr_yaml_get(node, "backend_refs")->items[i], model->provider_model_id,
                           &model->backends[i]);
+    finish_auth(node, model);
 }
 
 static void prepare_model(void *target)

@@ -107,10 +107,14 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
         .strip_usage = x->edited.hidden_usage,
         .restores = guard && guard->plugins.guard.restore ? &x->edited.redaction : NULL,
         .guard = status / 100 == 2 ? plan_guard(x, &plan) : NULL,
+        .translation = x->translation,
     };
+    if (x->translation && status / 100 == 2 && head.mode == SR_ANSWER_RAW)
+        head.mode = SR_ANSWER_JSON; /* what it becomes */
     x->record.times.answer_head = sr_clock_ns();
     sr_answer_begin(&x->answer, &head);
-    struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer)};
+    struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer),
+                                       sr_answer_translation_holds(&x->answer.translation)};
     sr_exchange_note_answer(x);
     sr_exchange_note_target(x);
     struct sr_header_edits own;
@@ -121,7 +125,8 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
 
 bool sr_exchange_answer_held(const sr_exchange *x)
 {
-    return sr_response_guard_holds_head(&x->answer.guard);
+    return sr_response_guard_holds_head(&x->answer.guard) ||
+           sr_answer_translation_holds(&x->answer.translation);
 }
 
 /* The answer guard has blocked: replaces a held answer; for a stream it only records the outcome. */
@@ -151,6 +156,17 @@ static void refuse_answer(sr_exchange *x, enum sr_answer_step step)
     sr_exchange_refuse(x, &refusal);
 }
 
+/* A whole answer that cannot be translated: the client gets an error instead. */
+static void refuse_untranslated(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 502, "bad_upstream_answer", NULL,
+              "the upstream's answer cannot be translated into the API of the request");
+    refusal.reason = "bad_upstream_answer";
+    sr_exchange_note_answer(x);
+    sr_exchange_refuse(x, &refusal);
+}
+
 /* Acts on a step of the answer; `blocked`: the answer was blocked before. */
 static enum sr_answer_step take_step(sr_exchange *x, enum sr_answer_step step, bool blocked,
                                      const struct sr_bytes **slices, size_t *n_slices)
@@ -161,6 +177,8 @@ static enum sr_answer_step take_step(sr_exchange *x, enum sr_answer_step step, b
     note_finding(x);
     if (!blocked && answer->guard.ended)
         refuse_answer(x, step);
+    else if (step == SR_ANSWER_REPLACE && answer->translation.failed)
+        refuse_untranslated(x);
     *slices = answer->out.slices;
     *n_slices = answer->out.n;
     return step;

@@ -21,6 +21,7 @@
 #include "router/exchange/reply.h"
 #include "router/exchange/route.h"
 #include "router/exchange/tiers.h"
+#include "router/exchange/translate.h"
 #include "router/report/explain.h"
 #include "router/report/explain_picture.h"
 #include "router/request/admit.h"
@@ -146,6 +147,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->resumed = x->pick.done = x->tools.done = x->limiting.done = on_resumed;
     x->pick.ctx = x->tools.ctx = x->limiting.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
+    sr_buf_init(&x->translated, SR_TRANSLATE_BODY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(&x->answer);
     if (exchange_init(x, &own_head)) {
@@ -249,7 +251,8 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     else if (step == SR_BODY_COMPLETE)
         on_complete(x);
     else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !sr_exchange_caches_named(x) &&
-             !sr_exchange_has_limits(x) && !sr_exchange_picks_by_body(x, body->model))
+             !sr_exchange_has_limits(x) && !sr_exchange_picks_by_body(x, body->model) &&
+             sr_exchange_translates(x, body->model) < 0)
         begin_streaming(x);
     else if (!body->whole)
         prefetch(x);
@@ -408,6 +411,7 @@ static void finish(sr_exchange *x, enum sr_end how)
     sr_prefetch_dispose(&x->prefetch);
     sr_body_dispose(&x->body);
     sr_buf_dispose(&x->reply);
+    sr_buf_dispose(&x->translated);
     sr_buf_dispose(&x->explain);
     sr_arena_dispose(&x->arena);
     sr_router_unref(x->router);

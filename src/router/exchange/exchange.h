@@ -20,6 +20,7 @@
 #include "router/request/body.h"
 #include "router/request/prefetch.h"
 #include "router/response/answer.h"
+#include "router/response/translate.h"
 #include "router/route/route.h"
 #include "router/tools/choose.h"
 
@@ -91,6 +92,9 @@ struct sr_exchange {
     struct sr_pool_ask *ask;               /* all that it needs of this request; NULL: not made yet */
     const struct sr_router_pool *ask_pool; /* whose policy that is */
     struct sr_sending sending;
+    struct sr_translation
+        *translation;              /* between the client's API and the model's; NULL: they are the same */
+    struct sr_buf translated;      /* the body that is sent then */
     struct sr_pool_tally *counted; /* in which the request is in progress; NULL: none */
 
     /* for the door */

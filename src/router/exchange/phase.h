@@ -36,7 +36,8 @@ extern const struct sr_phase sr_phase_tools;  /* tools.c: which tools the model 
 extern const struct sr_phase sr_phase_recall; /* cache.c: an answer to the same question */
 extern const struct sr_phase sr_phase_whole;  /* edit.c: the body as it came */
 extern const struct sr_phase sr_phase_edit;   /* edit.c: the edited body */
-extern const struct sr_phase sr_phase_pick;   /* send.c: what the policy that picks the worker needs */
-extern const struct sr_phase sr_phase_send;   /* send.c: the verdict to forward */
+extern const struct sr_phase sr_phase_translate; /* translate.c: the body in the API of the upstream */
+extern const struct sr_phase sr_phase_pick;      /* send.c: what the policy that picks the worker needs */
+extern const struct sr_phase sr_phase_send;      /* send.c: the verdict to forward */
 
 #endif

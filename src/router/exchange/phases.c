@@ -2,21 +2,23 @@
 #include "router/exchange/phases.h"
 
 static const struct sr_phase *const route[] = {
-    &sr_phase_look,  &sr_phase_early,  &sr_phase_route, &sr_phase_permit, &sr_phase_limit,
-    &sr_phase_tools, &sr_phase_recall, &sr_phase_edit,  &sr_phase_pick,   &sr_phase_send,
+    &sr_phase_look,      &sr_phase_early, &sr_phase_route,  &sr_phase_permit,
+    &sr_phase_limit,     &sr_phase_tools, &sr_phase_recall, &sr_phase_edit,
+    &sr_phase_translate, &sr_phase_pick,  &sr_phase_send,
 };
 
 static const struct sr_phase *const named[] = {
-    &sr_phase_look,   &sr_phase_early, &sr_phase_permit, &sr_phase_limit,
-    &sr_phase_recall, &sr_phase_edit,  &sr_phase_pick,   &sr_phase_send,
+    &sr_phase_look, &sr_phase_early,     &sr_phase_permit, &sr_phase_limit, &sr_phase_recall,
+    &sr_phase_edit, &sr_phase_translate, &sr_phase_pick,   &sr_phase_send,
 };
 
 static const struct sr_phase *const pass[] = {
-    &sr_phase_permit, &sr_phase_limit, &sr_phase_whole, &sr_phase_pick, &sr_phase_send,
+    &sr_phase_permit, &sr_phase_limit, &sr_phase_whole, &sr_phase_translate, &sr_phase_pick, &sr_phase_send,
 };
 
 static const struct sr_phase *const again[] = {
-    &sr_phase_permit, &sr_phase_limit, &sr_phase_recall, &sr_phase_edit, &sr_phase_pick, &sr_phase_send,
+    &sr_phase_permit,    &sr_phase_limit, &sr_phase_recall, &sr_phase_edit,
+    &sr_phase_translate, &sr_phase_pick,  &sr_phase_send,
 };
 
 static const struct sr_phase *const *const orders[] = {

@@ -44,7 +44,11 @@ const struct sr_phase sr_phase_pick = {.begin = begin_pick,
 /* The path of the upstream's request; `p` NULL when it is out of memory. */
 static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *model)
 {
-    if (!model->chat_path.n || !x->body.doc.dialect->takes_chat_path)
+    bool chat =
+        x->translation ? x->translation->upstream == SR_TRANSLATE_CHAT : x->body.doc.dialect->takes_chat_path;
+    if (x->translation && !(chat && model->chat_path.n))
+        return sr_bytes_str(sr_translate_path(x->translation->upstream));
+    if (!model->chat_path.n || !chat)
         return x->head.path.target;
     return sr_bytes_str(sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.path.query.n,
                                         x->head.path.query.p));
@@ -75,7 +79,7 @@ static enum sr_phase_step send(sr_exchange *x)
     r->category = r->automatic ? r->decision.category_name : "";
     r->confidence = decision || r->automatic ? (double)r->decision.confidence : 0;
     r->model_name = x->router->config->models[r->model].name;
-    r->edited = r->edits != 0;
+    r->edited = r->edits != 0 || x->translation;
     r->body = sr_buf_view(&x->body.bytes);
     r->sent = v->body = x->sending.slices;
     r->n_sent = v->n_body = x->sending.n;

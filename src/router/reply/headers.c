@@ -102,6 +102,38 @@ static void seed_headers(struct header_list *set, const struct sr_record *r)
         list_text(set, SR_LIT("x-vsr-reasoning-effort"), r->effort);
 }
 
+/* Headers that only the other API knows. */
+static const struct sr_bytes of_openai[] = {
+    {"openai-organization", 19}, {"openai-project", 14}, {"openai-beta", 11}};
+static const struct sr_bytes of_anthropic[] = {{"anthropic-version", 17}, {"anthropic-beta", 14}};
+
+enum { FOREIGN_MAX = sizeof of_openai / sizeof of_openai[0] };
+
+/* The headers of a request that is translated: the version of the API, and the client's own key, where it is
+ * passed on, in the header that carries it there. `remove` has room for FOREIGN_MAX and the credentials. */
+static void translated_headers(struct header_list *set, const struct sr_record *r, const struct sr_head *head,
+                               bool own_key, struct sr_bytes *remove, size_t *n_remove)
+{
+    bool messages = r->translated == SR_TRANSLATE_MESSAGES;
+    const struct sr_bytes *foreign = messages ? of_openai : of_anthropic;
+    size_t n =
+        messages ? sizeof of_openai / sizeof of_openai[0] : sizeof of_anthropic / sizeof of_anthropic[0];
+    for (size_t i = 0; i < n; i++)
+        remove[(*n_remove)++] = foreign[i];
+    if (messages)
+        list_set(set, SR_LIT("anthropic-version"), SR_LIT("2023-06-01"));
+    if (!own_key || !head->client_key.n)
+        return;
+    for (size_t i = 0; i < head->n_credentials; i++)
+        remove[(*n_remove)++] = head->credentials[i];
+    struct sr_bytes key = head->client_key;
+    if (messages)
+        list_set(set, SR_LIT("x-api-key"), key);
+    else
+        list_set(set, SR_LIT("authorization"),
+                 sr_bytes_str(sr_arena_printf(set->arena, "Bearer %.*s", (int)key.n, key.p)));
+}
+
 int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, const struct sr_router *router,
                         struct sr_arena *arena, struct sr_header_edits *out)
 {
@@ -110,16 +142,19 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
         decision && decision->plugins.header_mutation.set ? &decision->plugins : NULL;
     size_t extra = plugins ? plugins->header_mutation.add.count + plugins->header_mutation.update.count : 0;
     size_t deletes = plugins ? plugins->header_mutation.remove.count : 0;
-    struct header_list set = list_new(arena, extra + 16);
-    struct sr_bytes *remove =
-        sr_arena_calloc(arena, head->n_strip + head->n_credentials + deletes + 1, sizeof *remove);
+    bool keyed = router->models[r->model].has_key || head->injects;
+    struct header_list set = list_new(arena, extra + 20);
+    struct sr_bytes *remove = sr_arena_calloc(
+        arena, head->n_strip + head->n_credentials + deletes + FOREIGN_MAX + 1, sizeof *remove);
     if (!remove)
         return SR_ENOMEM;
     size_t n_remove = head->n_strip;
     if (n_remove)
         memcpy(remove, head->strip, n_remove * sizeof *remove);
-    for (size_t i = 0; (router->models[r->model].has_key || head->injects) && i < head->n_credentials; i++)
+    for (size_t i = 0; keyed && i < head->n_credentials; i++)
         remove[n_remove++] = head->credentials[i];
+    if (r->translated >= 0)
+        translated_headers(&set, r, head, !keyed, remove, &n_remove);
     list_text(&set, SR_LIT("x-selected-model"), r->model_name);
     if (r->pool.name)
         list_text(&set, SR_LIT("x-selected-pool"), r->pool.name);
@@ -337,12 +372,25 @@ static size_t spoofed_names(const struct sr_header *headers, size_t n, bool chan
     return kept;
 }
 
+/* What was not carried over into the model's API, or back, joined by commas. */
+static void warning_headers(struct header_list *list, const struct sr_translate_warnings *lost)
+{
+    const char *text = "";
+    for (size_t i = 0; lost && text && i < lost->n; i++)
+        text = sr_arena_printf(list->arena, "%s%s%s", text, i ? ", " : "", lost->items[i]);
+    if (lost && lost->more && text)
+        text = sr_arena_printf(list->arena, "%s, and %zu more", text, lost->more);
+    if (!lost || !lost->n)
+        return;
+    list_set(list, SR_LIT("x-vsr-protocol-warnings"), text ? sr_bytes_str(text) : (struct sr_bytes){NULL, 0});
+}
+
 void sr_headers_answer(const struct sr_record *r, const struct sr_router *router,
                        const struct sr_answer_headers *answer, struct sr_arena *arena,
                        struct sr_header_edits *edits)
 {
     *edits = (struct sr_header_edits){.struct_size = sizeof *edits};
-    struct header_list set = list_new(arena, 40);
+    struct header_list set = list_new(arena, 42);
     struct sr_bytes *remove = sr_arena_calloc(arena, answer->n + 1, sizeof *remove);
     bool has_id = false;
     for (size_t i = 0; i < answer->n; i++)
@@ -354,6 +402,10 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
         list_set(&set, SR_LIT("x-request-id"), r->id);
     if (r->answer_status / 100 == 2)
         routed_headers(&set, r, router);
+    if (!answer->json) /* else they come with the rest of a held head */
+        warning_headers(&set, r->lost);
+    else
+        list_set(&set, SR_LIT("content-type"), SR_LIT("application/json"));
     if (set.failed || !remove)
         return;
     edits->set = set.items;
@@ -375,8 +427,9 @@ static void response_headers(struct header_list *list, const struct sr_record_an
 void sr_headers_answer_guard(const struct sr_record *r, struct sr_arena *arena,
                              const struct sr_header **headers, size_t *n_headers)
 {
-    struct header_list list = list_new(arena, 2);
+    struct header_list list = list_new(arena, 3);
     response_headers(&list, &r->answer_guard);
+    warning_headers(&list, r->lost);
     *headers = list.items;
     *n_headers = list.failed ? 0 : list.n;
 }

@@ -20,6 +20,7 @@ struct sr_answer_headers {
     const struct sr_header *items;
     size_t n;
     bool changes; /* a stage may change the body: its length is not known before */
+    bool json;    /* the body becomes JSON, whatever it was */
 };
 
 /* The header edits of the client's answer; `edits` is empty when out of memory. */

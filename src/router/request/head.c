@@ -38,6 +38,18 @@ static bool names_sse(struct sr_bytes value)
     return false;
 }
 
+/* The key that a header of credentials holds; empty: none that another header can carry. */
+static struct sr_bytes key_of(struct sr_bytes name, struct sr_bytes value)
+{
+    static const struct sr_bytes scheme = {"bearer ", 7};
+    if (sr_bytes_eq(name, SR_LIT("x-api-key")))
+        return value;
+    if (!sr_bytes_eq(name, SR_LIT("authorization")) || value.n <= scheme.n ||
+        !sr_bytes_eq_nocase(sr_bytes_of(value.p, scheme.n), scheme))
+        return SR_LIT("");
+    return sr_bytes_trim(sr_bytes_of(value.p + scheme.n, value.n - scheme.n));
+}
+
 static void read_header(struct sr_head *out, const struct sr_header *header, const struct sr_config *config,
                         bool trusted, struct sr_arena *arena, int *rc)
 {
@@ -63,8 +75,11 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
     }
     if (sr_identity_strips(config, header, trusted))
         out->strip[out->n_strip++] = keep(arena, name, rc);
-    else if (sr_config_is_credential(name))
+    else if (sr_config_is_credential(name)) {
         out->credentials[out->n_credentials++] = keep(arena, name, rc);
+        if (!out->client_key.n)
+            out->client_key = keep(arena, key_of(name, value), rc);
+    }
 }
 
 /* Keeps a header that a pool names; the first of its name. */

@@ -30,6 +30,7 @@ struct sr_head {
     size_t n_strip;
     struct sr_bytes *credentials; /* names of the client's own, not forwarded where a backend has a key */
     size_t n_credentials;
+    struct sr_bytes client_key; /* what the first of them holds; empty: no key */
     bool injects; /* a key of the client replaces the backend's: its other credentials are not forwarded */
     struct sr_header *named; /* headers that pools and authz read */
     size_t n_named;

@@ -54,6 +54,7 @@ void sr_answer_init(struct sr_answer *a)
 
 void sr_answer_dispose(struct sr_answer *a)
 {
+    sr_answer_translation_dispose(&a->translation);
     sr_response_guard_dispose(&a->guard);
     sr_restore_dispose(&a->restore);
     sr_answer_keep_dispose(&a->keep);
@@ -94,6 +95,11 @@ void sr_answer_begin(struct sr_answer *a, const struct sr_answer_head *head)
     a->status = head->status;
     a->mode = head->mode;
     a->dialect = head->dialect;
+    if (head->translation) {
+        sr_answer_translation_begin(&a->translation, head->translation, head->status,
+                                    head->mode == SR_ANSWER_SSE);
+        a->wants |= SR_WANTS_LENGTH;
+    }
     for (size_t i = 0; i < STAGES; i++) {
         unsigned wants = stages[i].ops->wants(state_of(a, i), head);
         a->active |= wants ? UINT32_C(1) << i : 0;
@@ -355,6 +361,11 @@ enum sr_answer_step sr_answer_body(struct sr_answer *a, struct sr_bytes in, bool
 {
     forget_given(a);
     a->out.n = 0;
+    if (a->translation.of) {
+        enum sr_answer_step step = sr_answer_translation_take(&a->translation, in, last, &in);
+        if (step != SR_ANSWER_GO)
+            return step;
+    }
     if (a->mode == SR_ANSWER_SSE && a->wants & SR_WANTS_CHANGES)
         change_events(a, in, last);
     else if (a->mode == SR_ANSWER_SSE && a->wants)

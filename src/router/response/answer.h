@@ -12,6 +12,7 @@
 #include "router/response/keep.h"
 #include "router/response/restore.h"
 #include "router/response/stage.h"
+#include "router/response/translate.h"
 #include "router/response/usage.h"
 
 #define SR_ANSWER_BODY_MAX ((size_t)16 << 20) /* a larger JSON answer passes unchanged and unread */
@@ -31,6 +32,8 @@ struct sr_answer {
     bool saw_done;           /* the stream has its final event */
     uint64_t first_event_ns; /* time of the first event of a stream; 0 = none */
     uint64_t bytes;          /* bytes sent to the client */
+
+    struct sr_answer_translation translation; /* before all stages */
 
     /* the stages, in their order */
     struct sr_answer_keep keep;

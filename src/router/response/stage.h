@@ -14,6 +14,7 @@
 enum sr_answer_mode { SR_ANSWER_RAW, SR_ANSWER_JSON, SR_ANSWER_SSE };
 
 struct sr_redaction;
+struct sr_translation;
 struct sr_response_guard_plan;
 
 /* The inputs of a stage, known when the head of an answer has arrived. */
@@ -26,6 +27,7 @@ struct sr_answer_head {
     bool strip_usage;                    /* only the router asked for the usage */
     const struct sr_redaction *restores; /* values to restore in the answer; NULL: none */
     const struct sr_response_guard_plan *guard; /* NULL: no plugin reads the answer */
+    struct sr_translation *translation;         /* from the upstream's API; NULL: it speaks the client's */
 };
 
 /* What a stage needs of an answer: bits. */

@@ -1,0 +1,183 @@
+/* What the readers and writers of streams share: parts, their buffers, the events of the model, and frames.
+ */
+#include "base/mem.h"
+#include "translate/api.h"
+
+/* ---- what readers use ---- */
+
+int sr_tr_emit(struct sr_tr_stream *s, const struct sr_tr_event *event)
+{
+    return s->writer->write_event(s, event);
+}
+
+int sr_tr_stream_keep(struct sr_tr_stream *s, struct sr_buf *buf, sr_json_view text)
+{
+    struct sr_bytes inner = sr_tr_inner(text);
+    if (inner.n > SR_TRANSLATE_KEPT_MAX - s->kept)
+        return SR_ELIMIT;
+    s->kept += inner.n;
+    return sr_buf_append_bytes(buf, inner);
+}
+
+int sr_tr_stream_dup(struct sr_tr_stream *s, sr_json_view *value)
+{
+    if (!value->p)
+        return SR_OK;
+    *value = sr_arena_dup(&s->memory, *value);
+    return value->p ? SR_OK : SR_ENOMEM;
+}
+
+int sr_tr_stream_start(struct sr_tr_stream *s)
+{
+    if (s->started)
+        return SR_OK;
+    s->started = true;
+    if (!s->answer.created)
+        s->answer.created = (int64_t)s->tr.settings->now_s;
+    return sr_tr_emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_START});
+}
+
+static int new_part(struct sr_tr_stream *s)
+{
+    if (s->n_parts == SR_TR_PARTS_MAX)
+        return SR_ELIMIT;
+    if (s->n_parts == s->cap_parts) {
+        size_t cap = s->cap_parts ? s->cap_parts * 2 : 8;
+        struct sr_tr_stream_part *parts = sr_mem_realloc(s->parts, cap * sizeof *parts);
+        if (!parts)
+            return SR_ENOMEM;
+        s->parts = parts;
+        s->cap_parts = cap;
+    }
+    struct sr_tr_stream_part *part = &s->parts[s->n_parts++];
+    memset(part, 0, sizeof *part);
+    sr_buf_init(&part->text, SR_TRANSLATE_KEPT_MAX);
+    sr_buf_init(&part->signature, SR_TRANSLATE_KEPT_MAX);
+    sr_buf_init(&part->id, SR_TRANSLATE_KEPT_MAX);
+    sr_buf_init(&part->name, SR_TRANSLATE_KEPT_MAX);
+    return SR_OK;
+}
+
+static int begin(struct sr_tr_stream *s, uint64_t key, struct sr_tr_event *event)
+{
+    int rc = sr_tr_stream_start(s);
+    if (!rc && s->open && s->parts[s->open - 1].kind != SR_TR_CALL)
+        rc = sr_tr_stream_close(s, s->open - 1);
+    if (!rc)
+        rc = new_part(s);
+    if (rc)
+        return rc;
+    struct sr_tr_stream_part *part = &s->parts[s->n_parts - 1];
+    part->kind = event->of;
+    part->custom = event->custom;
+    part->key = key;
+    rc = sr_tr_stream_keep(s, &part->id, event->id);
+    if (!rc)
+        rc = sr_tr_stream_keep(s, &part->name, event->name);
+    s->open = (uint32_t)s->n_parts;
+    event->kind = SR_TR_EVENT_BEGIN;
+    event->part = s->open - 1;
+    return rc ? rc : sr_tr_emit(s, event);
+}
+
+int sr_tr_stream_begin(struct sr_tr_stream *s, enum sr_tr_kind kind, uint64_t key, sr_json_view id)
+{
+    return begin(s, key, &(struct sr_tr_event){.of = kind, .id = id});
+}
+
+int sr_tr_stream_begin_call(struct sr_tr_stream *s, bool custom, uint64_t key, sr_json_view id,
+                            sr_json_view name)
+{
+    return begin(s, key, &(struct sr_tr_event){.of = SR_TR_CALL, .custom = custom, .id = id, .name = name});
+}
+
+static int emit_text(struct sr_tr_stream *s, enum sr_tr_event_kind kind, uint32_t part, sr_json_view text)
+{
+    if (!sr_json_view_is_string(text) || sr_tr_is_empty(text) || s->parts[part].closed)
+        return SR_OK;
+    s->parts[part].any |= kind == SR_TR_EVENT_DELTA;
+    return sr_tr_emit(
+        s, &(struct sr_tr_event){.kind = kind, .part = part, .of = s->parts[part].kind, .text = text});
+}
+
+int sr_tr_stream_delta(struct sr_tr_stream *s, uint32_t part, sr_json_view text)
+{
+    return emit_text(s, SR_TR_EVENT_DELTA, part, text);
+}
+
+int sr_tr_stream_signature(struct sr_tr_stream *s, uint32_t part, sr_json_view text)
+{
+    return emit_text(s, SR_TR_EVENT_SIGNATURE, part, text);
+}
+
+int sr_tr_stream_close(struct sr_tr_stream *s, uint32_t part)
+{
+    struct sr_tr_stream_part *closed = &s->parts[part];
+    if (closed->closed)
+        return SR_OK;
+    int rc = SR_OK;
+    if (closed->kind == SR_TR_CALL && !closed->custom && !closed->any) /* a call without arguments */
+        rc = sr_tr_stream_delta(s, part, SR_TR_STRING("{}"));
+    if (rc)
+        return rc;
+    closed->closed = true;
+    if (s->open == part + 1)
+        s->open = 0;
+    return sr_tr_emit(
+        s, &(struct sr_tr_event){.kind = SR_TR_EVENT_CLOSE, .part = part, .of = s->parts[part].kind});
+}
+
+int sr_tr_stream_close_all(struct sr_tr_stream *s)
+{
+    int rc = SR_OK;
+    for (uint32_t i = 0; i < s->n_parts && !rc; i++)
+        rc = sr_tr_stream_close(s, i);
+    return rc;
+}
+
+int sr_tr_stream_finish(struct sr_tr_stream *s)
+{
+    int rc = sr_tr_stream_start(s);
+    if (!rc)
+        rc = sr_tr_stream_close_all(s);
+    if (!rc)
+        rc = sr_tr_emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_END});
+    s->done = !rc;
+    return rc;
+}
+
+int sr_tr_stream_error(struct sr_tr_stream *s, sr_json_view type, sr_json_view message)
+{
+    static const char text[] = "\"the upstream failed\"";
+    struct sr_tr_event event = {.kind = SR_TR_EVENT_ERROR, .name = type, .text = message};
+    if (!sr_json_view_is_string(type))
+        event.name = SR_TR_STRING("server_error");
+    if (!sr_json_view_is_string(message))
+        event.text = sr_bytes_of(text, sizeof text - 1);
+    s->done = s->failed = true;
+    return sr_tr_emit(s, &event);
+}
+
+uint32_t sr_tr_stream_find(const struct sr_tr_stream *s, uint64_t key)
+{
+    for (size_t i = s->n_parts; i-- > 0;)
+        if (s->parts[i].key == key)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+
+/* ---- what writers use ---- */
+
+void sr_tr_frame(struct sr_tr_stream *s, const char *name)
+{
+    s->w = sr_json_writer_of(s->out);
+    if (name)
+        s->w.rc = sr_buf_printf(s->out, "event: %s\n", name);
+    if (!s->w.rc)
+        s->w.rc = sr_buf_append(s->out, "data: ", 6);
+}
+
+int sr_tr_frame_end(struct sr_tr_stream *s)
+{
+    return s->w.rc ? s->w.rc : sr_buf_append(s->out, "\n\n", 2);
+}

@@ -1,0 +1,412 @@
+/* Requests of Messages, written from the model. */
+#include "translate/api.h"
+#include "translate/messages.h"
+
+#include <stdio.h>
+
+#define BUDGET_MIN 1024 /* the least that the API takes */
+
+/* ---- blocks ---- */
+
+static void write_cache(const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    sr_tr_put(w, "cache_control", part->cache);
+}
+
+static int write_text(const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    if (sr_tr_is_empty(part->text)) /* the API refuses empty blocks */
+        return SR_OK;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "type", "text");
+    sr_tr_put(w, "text", part->text);
+    write_cache(part, w);
+    sr_json_object_end(w);
+    return SR_OK;
+}
+
+static int write_source(struct sr_tr *tr, const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    sr_json_view media_type = part->media_type, data = part->data;
+    if (!data.p && part->text.p && !sr_tr_media_split(tr, part->text, &media_type, &data))
+        data = (sr_json_view){0};
+    sr_json_object(w, "source");
+    if (data.p) {
+        sr_json_text(w, "type", "base64");
+        sr_tr_put(w, "media_type", media_type.p ? media_type : SR_TR_STRING("application/pdf"));
+        sr_tr_put(w, "data", data);
+    } else if (part->text.p) {
+        sr_json_text(w, "type", "url");
+        sr_tr_put(w, "url", part->text);
+    } else {
+        sr_json_text(w, "type", "file");
+        sr_tr_put(w, "file_id", part->id);
+    }
+    sr_json_object_end(w);
+    return SR_OK;
+}
+
+static int write_media(struct sr_tr *tr, const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    bool image = part->kind == SR_TR_IMAGE;
+    if (part->kind == SR_TR_AUDIO) {
+        sr_tr_warn(tr, "input_audio", SR_LIT(""));
+        return SR_OK;
+    }
+    if (!sr_json_view_eq(part->detail, "auto"))
+        sr_tr_lost(tr, part->detail, "image_url.detail");
+    sr_json_object(w, NULL);
+    sr_json_text(w, "type", image ? "image" : "document");
+    int rc = write_source(tr, part, w);
+    if (!image)
+        sr_tr_put(w, "title", part->name);
+    write_cache(part, w);
+    sr_json_object_end(w);
+    return rc;
+}
+
+/* Reasoning without a signature, or with what another API encrypted, would be refused. An item of Responses
+ * whose id is made from that of a message holds a signature of Messages. */
+static void write_reasoning(struct sr_tr *tr, const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    sr_json_view signature = part->signature;
+    struct sr_bytes id = sr_tr_inner(part->id);
+    bool foreign = sr_bytes_starts_with(id, SR_LIT("rs_")) && !sr_bytes_starts_with(id, SR_LIT("rs_msg_"));
+    if (!signature.p || foreign) {
+        sr_tr_warn(tr, "reasoning", SR_LIT(""));
+        return;
+    }
+    bool hidden = !part->text.p || sr_tr_is_empty(part->text);
+    sr_json_object(w, NULL);
+    sr_json_text(w, "type", hidden ? "redacted_thinking" : "thinking");
+    if (!hidden)
+        sr_tr_put(w, "thinking", part->text);
+    sr_tr_put(w, hidden ? "data" : "signature", signature);
+    sr_json_object_end(w);
+}
+
+/* Ids of calls may have letters, digits, "_" and "-" here; others become "_". */
+static int write_id(struct sr_tr *tr, const char *key, sr_json_view id, struct sr_json_writer *w)
+{
+    struct sr_bytes inner = sr_tr_inner(id);
+    char *copy = NULL;
+    for (size_t i = 0; i < inner.n; i++) {
+        char c = inner.p[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                     c == '-';
+        if (plain)
+            continue;
+        if (!copy) {
+            copy = sr_arena_alloc(tr->arena, id.n);
+            if (!copy)
+                return SR_ENOMEM;
+            memcpy(copy, id.p, id.n);
+        }
+        copy[1 + i] = '_';
+    }
+    sr_tr_put(w, key, copy ? sr_bytes_of(copy, id.n) : id);
+    return SR_OK;
+}
+
+static int write_call(struct sr_tr *tr, const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    sr_json_view input = sr_tr_arguments_object(tr, part);
+    sr_json_object(w, NULL);
+    sr_json_text(w, "type", "tool_use");
+    if (!input.p || write_id(tr, "id", part->id, w))
+        return SR_ENOMEM;
+    sr_tr_put(w, "name", part->name);
+    sr_tr_put(w, "input", input);
+    write_cache(part, w);
+    sr_json_object_end(w);
+    return SR_OK;
+}
+
+static int write_result(struct sr_tr *tr, const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    const struct sr_tr_part *single = sr_tr_single_text(part->inside);
+    int rc = SR_OK;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "type", "tool_result");
+    if (write_id(tr, "tool_use_id", part->id, w))
+        return SR_ENOMEM;
+    if (single) {
+        sr_tr_put(w, "content", single->text);
+    } else if (part->inside) {
+        sr_json_array(w, "content");
+        for (const struct sr_tr_part *p = part->inside; p && !rc; p = p->next)
+            rc = p->kind == SR_TR_TEXT ? write_text(p, w) : write_media(tr, p, w);
+        sr_json_array_end(w);
+    }
+    if (part->is_error)
+        sr_json_bool(w, "is_error", true);
+    write_cache(part, w);
+    sr_json_object_end(w);
+    return rc;
+}
+
+static int write_block(struct sr_tr *tr, const struct sr_tr_part *part, struct sr_json_writer *w)
+{
+    switch (part->kind) {
+    case SR_TR_TEXT:
+    case SR_TR_REFUSAL:
+        return write_text(part, w);
+    case SR_TR_REASONING:
+        write_reasoning(tr, part, w);
+        return SR_OK;
+    case SR_TR_CALL:
+        return write_call(tr, part, w);
+    case SR_TR_RESULT:
+        return write_result(tr, part, w);
+    default:
+        return write_media(tr, part, w);
+    }
+}
+
+/* ---- turns ---- */
+
+static bool is_system(const struct sr_tr_turn *turn)
+{
+    return turn->role == SR_TR_SYSTEM || turn->role == SR_TR_DEVELOPER;
+}
+
+/* The instructions of all turns, in their order, as the member `system`. */
+static int write_system(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    const struct sr_tr_part *only = NULL;
+    size_t parts = 0;
+    bool others = false;
+    for (const struct sr_tr_turn *turn = request->turns; turn; turn = turn->next) {
+        if (is_system(turn) && others)
+            sr_tr_warn(tr, "messages[].role.system", SR_LIT(""));
+        others |= !is_system(turn);
+        for (const struct sr_tr_part *p = turn->parts.first; p && is_system(turn); p = p->next, parts++)
+            only = p;
+    }
+    if (!parts)
+        return SR_OK;
+    if (parts == 1 && only->kind == SR_TR_TEXT && !only->cache.p) {
+        sr_tr_put(w, "system", only->text);
+        return SR_OK;
+    }
+    sr_json_array(w, "system");
+    for (const struct sr_tr_turn *turn = request->turns; turn; turn = turn->next)
+        for (const struct sr_tr_part *p = turn->parts.first; p && is_system(turn); p = p->next)
+            if (p->kind == SR_TR_TEXT)
+                (void)write_text(p, w);
+            else
+                sr_tr_warn(tr, "system[]", SR_LIT(""));
+    sr_json_array_end(w);
+    return SR_OK;
+}
+
+/* Results and what the user says after them are one message; so are turns of results that follow each other.
+ */
+static bool joins(const struct sr_tr_turn *before, const struct sr_tr_turn *turn)
+{
+    return before && before->role == SR_TR_TOOL && (turn->role == SR_TR_TOOL || turn->role == SR_TR_USER);
+}
+
+static const struct sr_tr_turn *following(const struct sr_tr_turn *turn)
+{
+    do
+        turn = turn->next;
+    while (turn && is_system(turn));
+    return turn;
+}
+
+static int write_turns(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    const struct sr_tr_turn *before = NULL;
+    int rc = SR_OK;
+    sr_json_array(w, "messages");
+    for (const struct sr_tr_turn *turn = request->turns; turn && !rc; turn = turn->next) {
+        if (is_system(turn))
+            continue;
+        const struct sr_tr_turn *next = following(turn);
+        const struct sr_tr_part *single = sr_tr_single_text(turn->parts.first);
+        bool joined = joins(before, turn), more = next && joins(turn, next);
+        sr_tr_lost(tr, turn->name, "messages[].name");
+        before = turn;
+        if (!joined) {
+            sr_json_object(w, NULL);
+            sr_json_text(w, "role", turn->role == SR_TR_ASSISTANT ? "assistant" : "user");
+            if (single) {
+                sr_tr_put(w, "content", single->text);
+                sr_json_object_end(w);
+                continue;
+            }
+            sr_json_array(w, "content");
+        }
+        for (const struct sr_tr_part *p = turn->parts.first; p && !rc; p = p->next)
+            rc = write_block(tr, p, w);
+        if (!more) {
+            sr_json_array_end(w);
+            sr_json_object_end(w);
+        }
+    }
+    sr_json_array_end(w);
+    return rc;
+}
+
+/* ---- tools ---- */
+
+static void write_tools(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    bool any = false;
+    for (const struct sr_tr_tool *tool = request->tools; tool; tool = tool->next) {
+        if (tool->custom) {
+            sr_tr_warn(tr, "tools[].custom", SR_LIT(""));
+            continue;
+        }
+        if (!any)
+            sr_json_array(w, "tools");
+        any = true;
+        sr_json_object(w, NULL);
+        sr_tr_put(w, "name", tool->name);
+        sr_tr_put(w, "description", tool->description);
+        sr_json_raw(w, "input_schema",
+                    tool->parameters.p ? tool->parameters
+                                       : SR_LIT("{\"type\":\"object\",\"properties\":{}}"));
+        if (sr_json_view_bool(tool->strict, false))
+            sr_json_bool(w, "strict", true);
+        sr_tr_put(w, "cache_control", tool->cache);
+        sr_json_object_end(w);
+    }
+    if (any)
+        sr_json_array_end(w);
+}
+
+static void write_choice(const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    static const char *const words[] = {"auto", "auto", "none", "any", "tool"};
+    bool alone = request->parallel.p && !sr_json_view_bool(request->parallel, true);
+    if (!request->tools || (!request->choice && !request->parallel.p))
+        return;
+    sr_json_object(w, "tool_choice");
+    sr_json_text(w, "type", words[request->choice]);
+    if (request->choice == SR_TR_CHOICE_NAMED)
+        sr_tr_put(w, "name", request->choice_name);
+    if (request->parallel.p && request->choice != SR_TR_CHOICE_NO_TOOL)
+        sr_json_bool(w, "disable_parallel_tool_use", alone);
+    sr_json_object_end(w);
+}
+
+/* ---- sampling, reasoning, formats ---- */
+
+static int64_t limit_of(const struct sr_tr *tr, const struct sr_tr_request *request)
+{
+    int64_t limit;
+    if (request->max_tokens.p && sr_json_view_int(request->max_tokens, &limit))
+        return limit;
+    int64_t own = tr->settings->max_tokens > 0 ? tr->settings->max_tokens : SR_TRANSLATE_MAX_TOKENS;
+    int64_t budget = request->thinking == SR_TR_THINKING_ON ? sr_tr_messages_budget(request->effort) : 0;
+    return own + budget;
+}
+
+/* The budget of reasoning that fits into the limit; 0: the model does not reason. */
+static int64_t budget_of(struct sr_tr *tr, const struct sr_tr_request *request, int64_t limit)
+{
+    if (request->thinking != SR_TR_THINKING_ON)
+        return 0;
+    bool forced = request->choice == SR_TR_CHOICE_ANY || request->choice == SR_TR_CHOICE_NAMED;
+    int64_t budget = sr_tr_messages_budget(request->effort);
+    if (budget >= limit)
+        budget = limit - 1;
+    if (budget >= BUDGET_MIN && !(forced && request->tools))
+        return budget;
+    sr_tr_warn(tr, "reasoning_effort", SR_LIT(""));
+    return 0;
+}
+
+static void write_sampling(struct sr_tr *tr, const struct sr_tr_request *request, bool reasons,
+                           struct sr_json_writer *w)
+{
+    if (reasons) { /* the API takes none of these then */
+        sr_tr_lost(tr, request->temperature, "temperature");
+        sr_tr_lost(tr, request->top_k, "top_k");
+        sr_tr_lost(tr, request->top_p, "top_p");
+    } else {
+        double temperature = 0;
+        bool high = request->temperature.p && sscanf(request->temperature.p, "%lf", &temperature) == 1 &&
+                    temperature > 1; /* the largest of the API */
+        if (high)
+            sr_tr_warn(tr, "temperature", SR_LIT(""));
+        sr_tr_put(w, "temperature", high ? SR_LIT("1") : request->temperature);
+        sr_tr_put(w, "top_p", request->top_p);
+        sr_tr_put(w, "top_k", request->top_k);
+    }
+    if (sr_json_view_is_string(request->stop)) {
+        sr_json_array(w, "stop_sequences");
+        sr_tr_put(w, NULL, request->stop);
+        sr_json_array_end(w);
+    } else {
+        sr_tr_put(w, "stop_sequences", request->stop);
+    }
+}
+
+static void write_format(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    if (request->format == SR_TR_FORMAT_JSON)
+        sr_tr_warn(tr, "response_format.json_object", SR_LIT(""));
+    if (request->format != SR_TR_FORMAT_SCHEMA || !request->schema.p)
+        return;
+    sr_tr_lost(tr, request->format_name, "response_format.json_schema.name");
+    sr_tr_lost(tr, request->format_description, "response_format.json_schema.description");
+    sr_json_object(w, "output_config");
+    sr_json_object(w, "format");
+    sr_json_text(w, "type", "json_schema");
+    sr_tr_put(w, "schema", request->schema);
+    sr_json_object_end(w);
+    sr_json_object_end(w);
+}
+
+static void write_user(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    sr_json_view user = request->user.p ? request->user : request->safety_identifier;
+    if (request->user.p)
+        sr_tr_lost(tr, request->safety_identifier, "safety_identifier");
+    sr_tr_lost(tr, request->metadata, "metadata");
+    sr_tr_lost(tr, request->verbosity, "verbosity");
+    sr_tr_lost(tr, request->prompt_cache_key, "prompt_cache_key");
+    sr_tr_lost(tr, request->prompt_cache_retention, "prompt_cache_retention");
+    if (sr_json_view_bool(request->store, false))
+        sr_tr_warn(tr, "store", SR_LIT(""));
+    if (user.p) {
+        sr_json_object(w, "metadata");
+        sr_tr_put(w, "user_id", user);
+        sr_json_object_end(w);
+    }
+    if (sr_json_view_eq(request->service_tier, "default"))
+        sr_json_text(w, "service_tier", "standard_only");
+    else if (sr_json_view_eq(request->service_tier, "auto"))
+        sr_json_text(w, "service_tier", "auto");
+    else
+        sr_tr_lost(tr, request->service_tier, "service_tier");
+}
+
+int sr_tr_messages_write_request(struct sr_tr *tr, const struct sr_tr_request *request,
+                                 struct sr_json_writer *w)
+{
+    int64_t limit = limit_of(tr, request), budget = budget_of(tr, request, limit);
+    sr_json_object(w, NULL);
+    sr_tr_put(w, "model", request->model);
+    sr_json_int(w, "max_tokens", limit);
+    int rc = write_system(tr, request, w);
+    if (!rc)
+        rc = write_turns(tr, request, w);
+    write_tools(tr, request, w);
+    write_choice(request, w);
+    write_sampling(tr, request, budget > 0, w);
+    if (budget > 0) {
+        sr_json_object(w, "thinking");
+        sr_json_text(w, "type", "enabled");
+        sr_json_int(w, "budget_tokens", budget);
+        sr_json_object_end(w);
+    }
+    write_format(tr, request, w);
+    write_user(tr, request, w);
+    sr_tr_put(w, "stream", request->stream);
+    sr_json_object_end(w);
+    return rc;
+}
