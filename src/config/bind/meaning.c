@@ -50,8 +50,6 @@ const struct sr_meaning sr_meanings[] = {
      "one request is one call of one model"},
     {SR_MEANING_REFUSED, "adaptations candidateIterations",
      "a decision is its rules, models and plugins, and one request is one call of one model"},
-    {SR_MEANING_REFUSED, "anthropic",
-     "upstreams speak OpenAI's API, or Anthropic's where `api_format` says so"},
     {SR_MEANING_REFUSED, "vector_store", "there is no such store"},
     {SR_MEANING_REFUSED, "hallucination", "answers are read for attacks alone"},
     {SR_MEANING_REFUSED, "vector_field",

@@ -69,7 +69,7 @@ static void locate_vertex(struct place *place)
     snprintf(place->out, PATH_MAX_BYTES, "%s%s", place->path, whole ? "" : "/endpoints/openapi");
 }
 
-enum { OPENAI, AZURE, BEDROCK, GEMINI, VERTEX };
+enum { OPENAI, AZURE, BEDROCK, GEMINI, VERTEX, ANTHROPIC };
 
 static const struct provider providers[] = {
     [OPENAI] = {NULL, NULL, NULL},
@@ -77,13 +77,14 @@ static const struct provider providers[] = {
     [BEDROCK] = {NULL, NULL, locate_bedrock},
     [GEMINI] = {NULL, NULL, locate_gemini},
     [VERTEX] = {NULL, NULL, locate_vertex},
+    [ANTHROPIC] = {"x-api-key", "", NULL},
 };
 
-const struct sr_enum_word sr_provider_words[] = {
-    {"openai", OPENAI},  {"vllm", OPENAI},        {"chat", OPENAI},
-    {"minimax", OPENAI}, {"azure-openai", AZURE}, {"bedrock", BEDROCK},
-    {"gemini", GEMINI},  {"vertex-ai", VERTEX},   {NULL, 0}};
-const char *const sr_provider_words_later[] = {"anthropic", NULL};
+const struct sr_enum_word sr_provider_words[] = {{"openai", OPENAI},       {"vllm", OPENAI},
+                                                 {"chat", OPENAI},         {"minimax", OPENAI},
+                                                 {"azure-openai", AZURE},  {"bedrock", BEDROCK},
+                                                 {"gemini", GEMINI},       {"vertex-ai", VERTEX},
+                                                 {"anthropic", ANTHROPIC}, {NULL, 0}};
 
 /* The provider that the file names: `type`, else `provider`. */
 static const struct provider *find(const struct sr_yaml_node *node)
@@ -143,4 +144,9 @@ void sr_provider_apply(struct sr_binder *b, const struct sr_yaml_node *node, con
     if (provider->auth_header && !sr_yaml_get(node, "auth_prefix"))
         backend->auth_prefix = provider->auth_prefix;
     set_query(b, node, provider, backend);
+}
+
+bool sr_provider_speaks_messages(const struct sr_yaml_node *node)
+{
+    return find(node) == &providers[ANTHROPIC];
 }

@@ -31,11 +31,10 @@ static const struct sr_field backend_fields[] = {
      .help = "the protocol of `endpoint`"},
     {"weight", SR_FIELD_NUMBER, BACKEND(weight), .def = "1", .min = 0, .max = 1e6,
      .flags = SR_FIELD_EXCLUSIVE, .help = "share of the requests, relative to the model's other backends"},
-    {"provider", SR_FIELD_ENUM, .words = sr_provider_words, .later = sr_provider_words_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED,
+    {"provider", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai", .flags = SR_FIELD_DECLARED,
      .help = "whose API it is: where its key goes and where chats are below its address"},
-    {"type", SR_FIELD_ENUM, .words = sr_provider_words, .later = sr_provider_words_later, .def = "openai",
-     .flags = SR_FIELD_DECLARED, .help = "the same, and comes first"},
+    {"type", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai", .flags = SR_FIELD_DECLARED,
+     .help = "the same, and comes first"},
     {"api_version", SR_FIELD_REF, .def_note = "none",
      .help = "azure-openai: the version of its API, sent as `api-version` in the query"},
     {"auth_header", SR_FIELD_TEXT, BACKEND(auth_header), .def = "Authorization", .flags = SR_FIELD_NOT_EMPTY,
@@ -269,6 +268,21 @@ static void finish_auth(const struct sr_yaml_node *node, struct sr_config_model 
     }
 }
 
+/* Without `api_format`, the API that the model's backends speak by their kind. */
+static void finish_format(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_config_model *model)
+{
+    const struct sr_yaml_node *backends = sr_yaml_get(node, "backend_refs");
+    size_t n = 0;
+    for (size_t i = 0; i < model->n_backends; i++)
+        n += sr_provider_speaks_messages(backends->items[i]);
+    if (n == 0 || sr_yaml_get(node, "api_format"))
+        return;
+    if (n < model->n_backends)
+        sr_bind_error(b, backends,
+                      "the backends of a model speak one API: some are `anthropic`, others are not");
+    model->api_format = SR_SPEAKS_MESSAGES;
+}
+
 static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_model *model = target;
@@ -277,10 +291,11 @@ static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, v
         model->provider_model_id = sr_bind_dup(b, id->text);
     if (!model->provider_model_id[0])
         model->provider_model_id = model->name;
-    finish_auth(node, model);
+    finish_format(b, node, model);
     for (size_t i = 0; i < model->n_backends; i++)
         sr_provider_apply(b, sr_yaml_get(node, "backend_refs")->items[i], model->provider_model_id,
                           &model->backends[i]);
+    finish_auth(node, model);
 }
 
 static void prepare_model(void *target)

@@ -206,6 +206,9 @@ static void test_providers(void **state)
          "/v1/projects/p/locations/l/endpoints/openapi", "", "Authorization", "Bearer", true},
         {"base_url: 'https://v.x/v1/projects/p/locations/l/endpoints/openapi', type: vertex-ai",
          "/v1/projects/p/locations/l/endpoints/openapi", "", "Authorization", "Bearer", true},
+        {"base_url: 'https://a.x', type: anthropic", "", "", "x-api-key", "", false},
+        {"base_url: 'https://a.x/v1', provider: anthropic, auth_header: Authorization, auth_prefix: Bearer",
+         "", "", "Authorization", "Bearer", false},
         {"base_url: 'https://h', provider: azure-openai, type: vllm", "", "", "Authorization", "Bearer",
          false},
     };
@@ -219,8 +222,14 @@ static void test_providers(void **state)
         assert_string_equal(backend->auth_header, cases[i].header);
         assert_string_equal(backend->auth_prefix, cases[i].prefix);
         assert_int_equal(backend->unversioned, cases[i].unversioned);
+        assert_int_equal(c->models[0].api_format == SR_SPEAKS_MESSAGES,
+                         strstr(cases[i].keys, "anthropic") != NULL);
         sr_config_unref(c);
     }
+    config_error(
+        PROVIDERS("base",
+                  "{name: base, backend_refs: [{endpoint: 'a:1', type: anthropic}, {endpoint: 'b:1'}]}"),
+        4, 39, "speak one API");
     config_error(
         PROVIDERS("base", "{name: base, backend_refs: [{base_url: 'https://v.x', type: vertex-ai}]}"), 4, 40,
         "/v1/projects/PROJECT/locations/REGION");
