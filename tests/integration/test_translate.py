@@ -177,7 +177,7 @@ def test_what_is_lost_is_named(site):
 
 def test_what_cannot_be_left_out_is_refused(site):
     gateway, tongues = site
-    answer = gateway.post({"model": "chat", "input": "x", "background": True}, path="/v1/responses")
+    answer = gateway.post({"model": "chat", "input": "x", "prompt": {"id": "pmpt_1"}}, path="/v1/responses")
     assert answer.status == 400 and answer.json()["error"]["code"] == "not_translatable"
     assert not tongues.seen
 
