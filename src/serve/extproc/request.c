@@ -101,43 +101,43 @@ static bool is_context(struct sr_bytes name)
     return sr_bytes_eq(name, SR_LIT("traceparent")) || sr_bytes_eq(name, SR_LIT("tracestate"));
 }
 
-/* The headers as the exchange sees them: where Envoy traces, its span is the parent, not its client's. NULL:
+/* The headers as the exchange sees them: where Envoy traces, its span is the parent, not its client's. False:
  * out of memory. */
-static const struct sr_header *traced_headers(struct sr_extproc_core *core,
-                                              const struct sr_extproc_message *message, size_t *n)
+static bool trace_headers(struct sr_extproc_core *core, const struct sr_extproc_message *message,
+                          struct sr_request_head *head)
 {
     const struct sr_extproc_core_options *options = &core->options;
-    *n = message->n_headers;
+    head->headers = message->headers;
+    head->n_headers = message->n_headers;
     if (!options->traceparent.n)
-        return message->headers;
+        return true;
     struct sr_header *out = sr_arena_calloc(&core->arena, message->n_headers + 2, sizeof *out);
-    *n = 0;
-    for (size_t i = 0; out && i < message->n_headers; i++)
+    size_t n = 0;
+    if (!out)
+        return false;
+    for (size_t i = 0; i < message->n_headers; i++)
         if (!is_context(message->headers[i].name))
-            out[(*n)++] = message->headers[i];
-    if (out)
-        out[(*n)++] = (struct sr_header){SR_LIT("traceparent"), options->traceparent};
-    if (out && options->tracestate.n)
-        out[(*n)++] = (struct sr_header){SR_LIT("tracestate"), options->tracestate};
-    return out;
+            out[n++] = message->headers[i];
+    out[n++] = (struct sr_header){SR_LIT("traceparent"), options->traceparent};
+    if (options->tracestate.n)
+        out[n++] = (struct sr_header){SR_LIT("tracestate"), options->tracestate};
+    head->headers = out;
+    head->n_headers = n;
+    return true;
 }
 
 static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
-    size_t n_headers;
-    const struct sr_header *headers = traced_headers(core, message, &n_headers);
-    if (!headers)
-        return false;
     struct sr_request_head head = {.struct_size = sizeof head,
                                    .door = SR_DOOR_EXTPROC,
                                    .method = message->method,
                                    .target = message->path,
-                                   .headers = headers,
-                                   .n_headers = n_headers,
                                    .peer = peer_of(core, message),
                                    .has_body = !message->end_of_stream,
                                    .answer_unseen = core->response_mode == SR_EXTPROC_MODE_NONE,
                                    .passing_max = passing_max(core)};
+    if (!trace_headers(core, message, &head))
+        return false;
     struct sr_exchange_env env = {.struct_size = sizeof env,
                                   .post = post,
                                   .ready = on_ready,

@@ -148,7 +148,7 @@ static void test_backends(void **state)
     config_error(BACKEND("base_url: 'http://a', protocol: http"), 2, 80, "a `base_url` names its own");
     config_error(BACKEND("endpoint: 'a:1', weight: 0"), 2, 73, "`weight` must be above 0");
     config_error(BACKEND("endpoint: 'a:1', weight: -1"), 2, 73, "`weight` must be above 0");
-    config_error(BACKEND("endpoint: 'a:1', provider: anthropic"), 2, 75, "`anthropic` is not supported");
+    config_error(BACKEND("endpoint: 'a:1', provider: cohere"), 2, 75, "cohere");
     config_error(BACKEND("endpoint: 'a:1', api_key_env: SR_TEST_UNSET"), 2, 78, "`SR_TEST_UNSET` is not set");
     config_error(BACKEND("endpoint: 'a:1', api_key: x, api_key_env: HOME"), 2, 90, "not both");
     config_error(BACKEND("endpoint: 'a:1', auth_header: 'a b'"), 2, 78, "cannot be used as a header name");

@@ -28,6 +28,7 @@ static struct sr_config base(void)
     struct sr_config config = {.path = ""};
     config.global.inference.encoder = MODEL;
     config.global.inference.max_windows = 16;
+    config.global.fact_check_threshold = config.global.feedback_threshold = 0.5;
     return config;
 }
 
