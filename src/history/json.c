@@ -59,12 +59,13 @@ static void put_number(struct sr_json_writer *w, int number, double value)
     }
 }
 
-static void put_bits(struct sr_json_writer *w, const char *key, uint32_t bits, const char *const *words)
+static void put_bits(struct sr_json_writer *w, const char *key, uint32_t bits, const char *const *words,
+                     size_t n)
 {
     if (!bits)
         return;
     sr_json_array(w, key);
-    for (int i = 0; words[i] && i < 32; i++)
+    for (size_t i = 0; i < n && i < 32; i++)
         if (bits >> i & 1)
             sr_json_text(w, NULL, words[i]);
     sr_json_array_end(w);
@@ -164,8 +165,8 @@ void sr_history_json(struct sr_json_writer *w, const char *key, const struct sr_
             sr_json_bytes(w, text_keys[i], f->texts[i]);
     for (int i = 0; i < SR_HISTORY_NUMBERS; i++)
         put_number(w, i, f->numbers[i]);
-    put_bits(w, "edits", f->edits, words->edits);
-    put_bits(w, "pii_entities", f->private_types, words->private_types);
+    put_bits(w, "edits", f->edits, words->edits, words->n_edits);
+    put_bits(w, "pii_entities", f->private_types, words->private_types, words->n_private_types);
     put_matches(w, f);
     put_signals(w, f);
     put_candidates(w, f);

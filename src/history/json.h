@@ -11,9 +11,10 @@
 #define SR_HISTORY_PAGE_BYTES ((size_t)4 << 20)  /* a page ends with the entry that reaches it */
 #define SR_HISTORY_JSON_MAX   ((size_t)32 << 20) /* bytes of any answer */
 
-/* Names of the bits of an entry's masks, which the router knows; each ends with NULL. */
+/* Names of the bits of an entry's masks, which the router knows. */
 struct sr_history_words {
-    const char *const *edits, *const *private_types;
+    const char *const *edits, *const *private_types; /* [n_edits], [n_private_types] */
+    size_t n_edits, n_private_types;
 };
 
 /* Microseconds since 1970 as RFC 3339. */

@@ -81,10 +81,10 @@ def path_of(config, bench):
     bench.start()
     own["path"] = str(bench.directory / name)
     count(config, bench)
-    return [(bench.directory / file).exists() for file in ("first.db", "second.db")]
+    return [(bench.directory / file).exists() for file in ("first-records.db", "second-records.db")]
 
 
-FILE = service({"path": "kept.db"})
+FILE = service({"path": "records.db"})
 
 def said(config, bench):
     """The first line of the log on standard error, and of the access log."""
@@ -112,7 +112,7 @@ KEYS = [
     Key(SERVICE + "max_body_bytes", service(capture_request_body=True), (10, 20), SIZE, (10, 20)),
     Key(OWN + "max_bytes", service({"max_bytes": "1MiB"}, capture_request_body=True, max_body_bytes="48KiB"), ("64KiB", "1MiB"),
         recorded(len, 3, "x" * 40000), (1, 3)),
-    Key(OWN + "path", service({"path": "x"}, store_backend="sqlite"), ("first.db", "second.db"), path_of,
+    Key(OWN + "path", service({"path": "x"}, store_backend="sqlite"), ("first-records.db", "second-records.db"), path_of,
         ([True, False], [True, True])),
     refused("routing.decisions[].plugins[router_replay].type", plugin(), ("router_replay", "rag"), "is not supported"),
     Key(PLUGIN + "enabled", plugin(), (False, True), count, (0, 1)),

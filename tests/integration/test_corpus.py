@@ -143,4 +143,4 @@ def test_many_files_at_once(tmp_path):
     assert [(one["file"], one["good"]) for one in files] == [(str(wrong), False), (str(gone), False), (str(good), True)]
     assert files[0]["problems"][-1] == {"severity": "error", "line": 2, "column": 1,
                                         "message": "unknown key `routng`, did you mean `routing`?"}
-    assert files[2] == {"file": str(good), "good": True, "models": 2, "decisions": 2, "problems": []}
+    assert files[2] == {"file": str(good), "good": True, "models": 2, "decisions": 2, "recipes": 0, "problems": []}

@@ -20,7 +20,8 @@ def exists(name):
     if name.endswith(".py"):
         return (ROOT / "tests" / "integration" / name).exists()
     if name.startswith(("test_", "fuzz_", "fault_")):
-        return any((ROOT / "tests").glob(f"*/**/{name}.c")) or any((ROOT / "tests" / "unit").glob(f"**/{name}.c"))
+        functions = (path.read_text() for path in (ROOT / "tests" / "integration").glob("test_*.py"))
+        return any((ROOT / "tests").glob(f"**/{name}.c")) or any(f"\ndef {name}(" in text for text in functions)
     return any((ROOT / "src").glob(name)) or any((ROOT / "src").glob(f"*/{name}")) or any(ROOT.glob(name))
 
 

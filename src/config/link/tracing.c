@@ -65,7 +65,7 @@ static void unescape(char *text)
     char *out = text;
     for (const char *in = text; *in; in++) {
         int high = *in == '%' ? hex(in[1]) : -1, low = high >= 0 ? hex(in[2]) : -1;
-        *out++ = low >= 0 ? (char)(high << 4 | low) : *in;
+        *out++ = (char)(low >= 0 ? high << 4 | low : *in);
         in += low >= 0 ? 2 : 0;
     }
     *out = '\0';

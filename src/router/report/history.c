@@ -11,9 +11,10 @@ static const char *const edit_words[] = {
     [SR_EDIT_MODEL] = "model",         [SR_EDIT_STREAM] = "stream_options",
     [SR_EDIT_REASONING] = "reasoning", [SR_EDIT_PROMPT] = "system_prompt",
     [SR_EDIT_TOOLS] = "tools",         [SR_EDIT_PARAMS] = "request_params",
-    [SR_EDIT_REDACTION] = "redaction", NULL};
+    [SR_EDIT_REDACTION] = "redaction"};
 
-const struct sr_history_words sr_history_words = {edit_words, sr_entity_names};
+const struct sr_history_words sr_history_words = {edit_words, sr_entity_names,
+                                                  sizeof edit_words / sizeof edit_words[0], SR_ENTITY_TYPES};
 
 /* What is built on the stack before it is copied. */
 struct draft {

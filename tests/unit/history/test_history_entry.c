@@ -6,8 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const edits[] = {"model", "tools", NULL}, *const types[] = {"PERSON", "US_SSN", NULL};
-static const struct sr_history_words words = {edits, types};
+static const char *const edits[] = {"model", "tools"}, *const types[] = {"PERSON", "US_SSN"};
+static const struct sr_history_words words = {edits, types, sizeof edits / sizeof edits[0],
+                                              sizeof types / sizeof types[0]};
 
 static void full(struct sr_history_facts *f)
 {

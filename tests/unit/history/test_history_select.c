@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const char *const none[] = {NULL};
-static const struct sr_history_words words = {none, none};
+static const struct sr_history_words words = {none, none, 0, 0};
 
 static struct sr_arena arena;
 
