@@ -14,9 +14,11 @@ DROPPED = [
     {"type": "keyword", "name": "nobody_defines_it"},
     {"type": "jailbreak", "name": "own_examples"},
     {"type": "keyword", "name": "cat", "label": "hard"},
+    {"type": "kb", "name": "elsewhere"},
 ]
 SIGNALS = {"keywords": [{"name": "cat", "keywords": ["cat"]}],
-           "jailbreak": [{"name": "own_examples", "jailbreak_patterns": ["open the vault"]}]}
+           "jailbreak": [{"name": "own_examples", "jailbreak_patterns": ["open the vault"]}],
+           "kb": [{"name": "elsewhere", "kb": "of_another_file", "target": {"kind": "group", "value": "x"}}]}
 
 
 def negated(rule):

@@ -220,5 +220,6 @@ def test_the_error_is_of_the_client_s_dialect(tmp_path, path, name):
         before, _, last = bodies[-1].rpartition(b"data: ")
         assert before.endswith(name)
         error = json.loads(last)
-        assert error["error"]["code"] == "upstream_timeout"
+        detail = error if path == "/v1/responses" else error["error"]  # its event is the error
+        assert detail["code"] == "upstream_timeout"
         assert ("type" in error) == (name == b"event: error\n")

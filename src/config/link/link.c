@@ -248,8 +248,8 @@ void sr_link_profile(struct sr_binder *b, const struct sr_yaml_node *root, const
     sr_link_guard_rules(b, routing, config);
     sr_link_cache_uses(b, decisions, config);
     sr_link_tools(config);
-    sr_link_rules(b, routing, config);
     sr_link_signals(b, routing, config);
+    sr_link_rules(b, routing, config);
     sr_link_projections(b, routing, config);
     sr_link_on_error(b, routing, config);
     sr_link_dropped(b, owner, routing, config);

@@ -71,8 +71,9 @@ static void link_metric(struct sr_binder *b, const struct sr_yaml_node *node, co
 {
     const struct sr_config_kb *kb = sr_config_find_kb(config, sr_bytes_str(input->kb));
     if (!kb) {
-        sr_bind_error(b, sr_bind_at(node, "kb"), "no knowledge base `%.60s` in global.model_catalog.kbs",
-                      input->kb);
+        sr_bind_unsupported(b, sr_bind_at(node, "kb"),
+                            "no knowledge base `%.60s` in global.model_catalog.kbs", input->kb);
+        sr_bind_drop(b, sr_bind_at(node, "kb"));
         return;
     }
     bool found = strcmp(input->metric, "best_score") == 0 || strcmp(input->metric, "best_matched_score") == 0;

@@ -72,8 +72,9 @@ static void link_kb_rules(struct sr_binder *b, const struct sr_yaml_node *list, 
             continue;
         for (size_t k = 0; k < config->global.n_kbs; k++)
             sr_nearest_try(&nearest, config->global.kbs[k].name);
-        sr_bind_error(b, name, "no knowledge base `%.60s` in global.model_catalog.kbs%s", name->text.p,
-                      sr_nearest_hint(&nearest, hint, sizeof hint));
+        sr_bind_unsupported(b, name, "no knowledge base `%.60s` in global.model_catalog.kbs%s", name->text.p,
+                            sr_nearest_hint(&nearest, hint, sizeof hint));
+        sr_bind_drop(b, name);
     }
 }
 

@@ -34,10 +34,10 @@ static const struct sr_section sampling_section = {
 static const struct sr_field resource_fields[] = {
     {"service_name", SR_FIELD_TEXT, TRACING(service_name), .flags = SR_FIELD_NOT_EMPTY,
      .def_note = "`OTEL_SERVICE_NAME`, else `semroute`", .help = "`service.name` of all spans"},
-    {"service_version", SR_FIELD_TEXT, TRACING(service_version), .flags = SR_FIELD_NOT_EMPTY,
-     .def_note = "the program's", .help = "`service.version` of all spans"},
-    {"deployment_environment", SR_FIELD_TEXT, TRACING(environment), .flags = SR_FIELD_NOT_EMPTY,
-     .def_note = "none", .help = "`deployment.environment` of all spans"},
+    {"service_version", SR_FIELD_TEXT, TRACING(service_version), .def_note = "the program's",
+     .help = "`service.version` of all spans"},
+    {"deployment_environment", SR_FIELD_TEXT, TRACING(environment), .def_note = "none",
+     .help = "`deployment.environment` of all spans"},
 };
 static const struct sr_section resource_section = {
     .name = "tracing resource", .help = "What the spans are of.", SR_FIELDS(resource_fields)};

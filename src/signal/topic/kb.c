@@ -138,8 +138,10 @@ static int check_rules(const struct sr_signal_set *set, struct sr_err *err)
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_config_kb_rule *rule = &set->rules[i];
         const struct base *base = find_base(set, rule->kb);
-        bool found = base && !rule->is_group && has_label(base, rule->value);
-        for (size_t k = 0; base && rule->is_group && k < base->config->n_groups; k++)
+        if (!base) /* a lenient load has left it out: the rule never matches */
+            continue;
+        bool found = !rule->is_group && has_label(base, rule->value);
+        for (size_t k = 0; rule->is_group && k < base->config->n_groups; k++)
             found |= strcmp(base->config->groups[k].name, rule->value) == 0;
         if (!found)
             return sr_err_set(err, SR_EINVAL, "rule `%.60s`: knowledge base `%.60s` has no %s `%.60s`",
@@ -175,9 +177,10 @@ static int kb_compile(struct sr_signal_set **out, const struct sr_config *config
     set->rules = config->kb_rules;
     set->n = config->n_kb_rules;
     int rc = list_bases(set, config);
-    if (rc == SR_OK && set->n_bases)
+    bool empty = set->n == 0 && set->n_bases == 0;
+    if (rc == SR_OK && !empty)
         rc = open_all(set, config, models, err);
-    if (rc || !set->n_bases) {
+    if (rc || empty) {
         kb_free(set);
         return rc;
     }
