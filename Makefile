@@ -1,15 +1,17 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench setup-dynamo run gate test test-unit test-integration test-full test-dynamo test-asan test-tsan test-tsan-threads \
-        test-clang test-door-tsan fuzz soak bench lint lint-full format dev-figures peer-files quality nightly install clean
+.PHONY: all setup setup-bench setup-dynamo setup-release run gate test test-unit test-integration test-full test-dynamo test-asan test-tsan test-tsan-threads \
+        test-clang test-door-tsan test-page fuzz soak rate bench bench-translate lint lint-full format dev-figures peer-files quality nightly install deb tarball test-packages clean
 
 PRESET  ?= release
 VENV    := tests/.venv
 PYTEST  := $(VENV)/bin/python -m pytest
 CTEST   := ctest --output-on-failure --no-tests=error -j2
+JOBS    ?= 3
 FUZZ_SECONDS ?= 5
 SECONDS      ?= 3600
 POOL_SECONDS ?= 600
+PAGE_SECONDS ?= 60
 
 all: ## the program and the library: all that is installed; calls no package manager
 	@tools/build.sh release semroute semroute_shared semroute_static
@@ -22,6 +24,18 @@ setup-bench: setup ## what measurements have beside us: nginx, HAProxy, gRPC for
 
 setup-dynamo: setup ## NVIDIA Dynamo's frontend and mocker, in an environment of their own (0.7 GB)
 	@tools/setup.sh dynamo
+
+setup-release: setup ## what making packages needs
+	@tools/setup.sh release
+
+deb: setup-release ## Debian packages in build/packages
+	@packaging/deb.sh
+
+tarball: setup-release ## a folder that runs on other Linux machines, with its bill of materials, in build/packages
+	@packaging/tarball.sh
+
+test-packages: setup-release ## makes both, installs and starts them in a clean Debian (needs root)
+	@tests/packages/.venv/bin/python -m pytest tests/packages
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
@@ -45,7 +59,7 @@ test-unit: setup
 
 test-integration: setup all
 	@tools/build.sh release dialect_tables
-	@$(PYTEST) tests/integration
+	@$(PYTEST) -n $(JOBS) --dist loadfile tests/integration
 
 test-full: setup all ## every combination behind the real Envoy, where `make test` takes each pair of settings
 	@SEMROUTE_EXTPROC_FULL=1 $(PYTEST) tests/integration/test_extproc.py
@@ -69,13 +83,24 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus, or all w
 	@tools/build.sh fuzz all
 	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_TOTAL)
 
+test-page: setup all ## the live page in Chromium under 500 requests a second for PAGE_SECONDS
+	@PAGE_SECONDS=$(PAGE_SECONDS) $(PYTEST) -s tests/integration/test_page.py -k many_requests
+
 soak: setup all ## mixed traffic, reloads and faults for SECONDS, while memory and descriptors are watched; then workers that join, leave and fail for POOL_SECONDS
 	@$(VENV)/bin/python tools/soak.py $(SECONDS) --out build/soak.md
+	@build/semroute bench pool --soak --seconds $(POOL_SECONDS)
+
+rate: setup all ## 10,000 requests a second that pass through, then 1,000 over workers that join, leave and fail, each for POOL_SECONDS: on an idle machine
+	@build/semroute bench pool --pass-through --seconds $(POOL_SECONDS)
 	@build/semroute bench pool --soak --seconds $(POOL_SECONDS)
 
 bench: setup-bench all ## all measurements, with the peers that are installed; hours
 	@cmake --preset release >/dev/null && tools/build.sh release bench_noop_extproc
 	@for name in scan classify decide compress tokenizer start gateway extproc encoder concurrency guards cache pool paper; do build/semroute bench $$name || exit 1; done
+
+bench-translate: setup all ## translation between the APIs, and LiteLLM doing the same in one run
+	@build/semroute bench dialect
+	@tests/litellm/.venv/bin/python bench/dialect_peer.py build/semroute
 
 dev-figures: setup all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh

@@ -102,7 +102,7 @@ static int start_nginx(struct stage *stage)
         "  server { listen 127.0.0.1:%d; default_type application/json;\n"
         "    location / { return 200 '{\"id\":\"mock-0\",\"object\":\"chat.completion\",\"created\":"
         "1700000000,\"model\":\"bench\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
-        "\"content\":\"Worker 0 answers as bench: the prompt has 929 bytes.\"},\"logprobs\":null,"
+        "\"content\":\"This is the answer of worker 0 to 929 bytes, from bench.\"},\"logprobs\":null,"
         "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":47,\"completion_tokens\":8,"
         "\"total_tokens\":55}}'; } } }\n",
         d, d, d, d, d, d, d, port);

@@ -36,9 +36,10 @@ static const unsigned weights[N_SUBJECTS] = {10, 10, 10, 40, 40, 1, 1, 1, 1};
 
 /* The short ones first: what they leave of the time is the last one's. */
 static const struct sr_bench_shape shapes[] = {
-    {"minilm-l6", false, 6, 384, 12, 1536, 512, SIZE_MAX},
-    {"minilm-l12", false, 12, 384, 12, 1536, 512, SIZE_MAX},
-    {"mmbert-base", true, 22, 768, 12, 1152, 32768, 64},
+    {"minilm-l6", false, 6, 384, 12, 1536, 512, SIZE_MAX, 0},
+    {"minilm-l12", false, 12, 384, 12, 1536, 512, SIZE_MAX, 0},
+    {"deberta-v3-base", false, 12, 768, 12, 3072, 512, SIZE_MAX, 256},
+    {"mmbert-base", true, 22, 768, 12, 1152, 32768, 64, 0},
 };
 #define N_SHAPES (sizeof shapes / sizeof shapes[0])
 
@@ -65,22 +66,24 @@ static bool is_peer(size_t which)
 
 static void run_peer(const struct options *o, const struct sr_bench_shape *shape, bool int8)
 {
-    char layers[16], hidden[16], heads[16], wide[16], window[24], threads[16], most[16], seconds[24],
-        left[24];
+    char layers[16], hidden[16], heads[16], wide[16], window[24], span[24], threads[16], most[16],
+        seconds[24], left[24];
     size_t positions = shape->positions < o->max_tokens ? shape->positions : o->max_tokens;
     snprintf(layers, sizeof layers, "%zu", shape->layers);
     snprintf(hidden, sizeof hidden, "%zu", shape->hidden);
     snprintf(heads, sizeof heads, "%zu", shape->heads);
     snprintf(wide, sizeof wide, "%zu", shape->intermediate);
     snprintf(window, sizeof window, "%zu", shape->modern ? shape->window : 0);
+    snprintf(span, sizeof span, "%zu", shape->span);
     snprintf(threads, sizeof threads, "%u", o->threads);
     snprintf(most, sizeof most, "%zu", positions);
     snprintf(seconds, sizeof seconds, "%g", o->seconds);
     snprintf(left, sizeof left, "%g",
              o->deadline_ns ? ((double)o->deadline_ns - (double)sr_clock_ns()) * 1e-9 : 0);
     execlp(o->python, o->python, "bench/onnx_encoder.py", "--layers", layers, "--hidden", hidden, "--heads",
-           heads, "--intermediate", wide, "--window", window, "--threads", threads, "--max-tokens", most,
-           "--seconds", seconds, "--left", left, "--type", int8 ? "int8" : "fp32", (char *)NULL);
+           heads, "--intermediate", wide, "--window", window, "--span", span, "--threads", threads,
+           "--max-tokens", most, "--seconds", seconds, "--left", left, "--type", int8 ? "int8" : "fp32",
+           (char *)NULL);
     _exit(127);
 }
 
@@ -285,6 +288,7 @@ static int shape_of(const char *model, struct sr_bench_shape *shape)
     }
     const struct sr_encoder_info *info = sr_encoder_info(encoder);
     bool modern = strcmp(info->architecture, "modernbert") == 0;
+    bool relative = strcmp(info->architecture, "deberta-v2") == 0; /* as published: 256 buckets */
     *shape = (struct sr_bench_shape){"",
                                      modern,
                                      info->layers,
@@ -292,7 +296,8 @@ static int shape_of(const char *model, struct sr_bench_shape *shape)
                                      info->attention_heads,
                                      info->intermediate,
                                      info->max_tokens,
-                                     modern ? 64 : SIZE_MAX};
+                                     modern ? 64 : SIZE_MAX,
+                                     relative ? 256 : 0};
     sr_encoder_unref(encoder);
     return SR_OK;
 }
@@ -302,7 +307,8 @@ static int usage(const char *what)
     fprintf(stderr,
             "semroute bench encoder: %s\nusage: semroute bench encoder [--json] [--model DIR] [--shape "
             "mmbert-base|"
-            "minilm-l12|minilm-l6] [--max-tokens N] [--threads N] [--seconds S] [--minutes M] [--isa "
+            "deberta-v3-base|minilm-l12|minilm-l6] [--max-tokens N] [--threads N] [--seconds S] [--minutes "
+            "M] [--isa "
             "scalar|avx2|avx512|...] "
             "[--python PATH] [--no-peer]\n",
             what);

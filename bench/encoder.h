@@ -17,9 +17,10 @@ int sr_bench_encoder(int argc, char **argv);
 /* A trunk that can be made with random weights. */
 struct sr_bench_shape {
     const char *name;
-    bool modern; /* ModernBERT; BERT otherwise */
+    bool modern; /* ModernBERT; BERT or DeBERTa otherwise */
     size_t layers, hidden, heads, intermediate, positions;
     size_t window; /* of the layers that are not every third; SIZE_MAX: none */
+    size_t span;   /* DeBERTa: buckets of distances on each side of zero; 0: another architecture */
 };
 
 /* Writes a folder with random weights below $TMPDIR, and in its folder `heads` a bundle of three heads; its

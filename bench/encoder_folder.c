@@ -80,6 +80,15 @@ static void part(struct writer *w, size_t layer, const char *name, size_t rows, 
     tensor(w, whole, rows, 0, false);
 }
 
+/* What DeBERTa has in place of tables of positions and types. */
+static void relative_tensors(struct writer *w)
+{
+    const struct sr_bench_shape *s = w->shape;
+    tensor(w, "encoder.rel_embeddings.weight", 2 * s->span, s->hidden, false);
+    tensor(w, "encoder.LayerNorm.weight", s->hidden, 0, true);
+    tensor(w, "encoder.LayerNorm.bias", s->hidden, 0, false);
+}
+
 static void all_tensors(struct writer *w)
 {
     const struct sr_bench_shape *s = w->shape;
@@ -90,8 +99,12 @@ static void all_tensors(struct writer *w)
         tensor(w, "final_norm.weight", h, 0, true);
     } else {
         tensor(w, "embeddings.word_embeddings.weight", VOCAB, h, false);
-        tensor(w, "embeddings.position_embeddings.weight", s->positions, h, false);
-        tensor(w, "embeddings.token_type_embeddings.weight", 2, h, false);
+        if (s->span) {
+            relative_tensors(w);
+        } else {
+            tensor(w, "embeddings.position_embeddings.weight", s->positions, h, false);
+            tensor(w, "embeddings.token_type_embeddings.weight", 2, h, false);
+        }
         tensor(w, "embeddings.LayerNorm.weight", h, 0, true);
         tensor(w, "embeddings.LayerNorm.bias", h, 0, false);
     }
@@ -105,9 +118,9 @@ static void all_tensors(struct writer *w)
             part(w, i, "mlp.Wi", 2 * wide, h);
             part(w, i, "mlp.Wo", h, wide);
         } else {
-            part(w, i, "attention.self.query", h, h);
-            part(w, i, "attention.self.key", h, h);
-            part(w, i, "attention.self.value", h, h);
+            part(w, i, s->span ? "attention.self.query_proj" : "attention.self.query", h, h);
+            part(w, i, s->span ? "attention.self.key_proj" : "attention.self.key", h, h);
+            part(w, i, s->span ? "attention.self.value_proj" : "attention.self.value", h, h);
             part(w, i, "attention.output.dense", h, h);
             part(w, i, "attention.output.LayerNorm", h, 0);
             part(w, i, "intermediate.dense", wide, h);
@@ -175,13 +188,24 @@ static int write_config(const struct sr_bench_shape *s, const char *folder)
             "\"max_position_embeddings\":%zu,\"num_attention_heads\":%zu,\"num_hidden_layers\":%zu,\"pad_"
             "token_id\":0,"
             "\"vocab_size\":%u,",
-            s->modern ? "ModernBertModel" : "BertModel", s->modern ? "modernbert" : "bert", s->hidden,
-            s->intermediate, s->positions, s->heads, s->layers, VOCAB);
+            s->modern ? "ModernBertModel"
+            : s->span ? "DebertaV2Model"
+                      : "BertModel",
+            s->modern ? "modernbert"
+            : s->span ? "deberta-v2"
+                      : "bert",
+            s->hidden, s->intermediate, s->positions, s->heads, s->layers, VOCAB);
     if (s->modern)
         fprintf(file,
                 "\"global_attn_every_n_layers\":3,\"local_attention\":%zu,\"norm_eps\":1e-5,"
                 "\"global_rope_theta\":160000.0,\"local_rope_theta\":160000.0}",
                 2 * s->window);
+    else if (s->span)
+        fprintf(file,
+                "\"layer_norm_eps\":1e-7,\"type_vocab_size\":0,\"relative_attention\":true,"
+                "\"position_buckets\":%zu,\"norm_rel_ebd\":\"layer_norm\",\"share_att_key\":true,"
+                "\"pos_att_type\":\"p2c|c2p\",\"position_biased_input\":false}",
+                s->span);
     else
         fprintf(file, "\"layer_norm_eps\":1e-12,\"type_vocab_size\":2}");
     if (fclose(file))

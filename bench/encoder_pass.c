@@ -46,7 +46,8 @@ static void count_work(const struct sr_bench_shape *s, size_t n, double *linear,
     *linear = 2 * tokens * h * (4 * h + (s->modern ? 3 : 2) * wide) * (double)s->layers;
     *attention = 0;
     for (size_t i = 0; i < s->layers; i++)
-        *attention += 4 * h * (s->window == SIZE_MAX || i % 3 == 0 ? tokens * tokens : local);
+        *attention += 8 * h * (double)s->span * tokens +
+                      4 * h * (s->window == SIZE_MAX || i % 3 == 0 ? tokens * tokens : local);
 }
 
 static const char *kernel_name(enum sr_precision precision, const struct sr_bench_shape *shape, char out[32])

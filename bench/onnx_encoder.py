@@ -103,13 +103,30 @@ class Graph:
         if tables:
             q, k = self.rotate(q, *tables), self.rotate(k, *tables)
         scores = self.op("MatMul", [q, self.op("Transpose", [k], perm=[0, 1, 3, 2])])
-        scores = self.op("Mul", [scores, self.constant(np.float32(1 / np.sqrt(d)))])
+        if self.o.span:
+            scores = self.op("Add", [scores, self.relative(q, k, n)])
+        scores = self.op("Mul", [scores, self.constant(np.float32(1 / np.sqrt(d * (3 if self.o.span else 1))))])
         if mask:
             scores = self.op("Add", [scores, mask])
         mixed = self.op("MatMul", [self.op("Softmax", [scores], axis=-1), v])
         mixed = self.op("Transpose", [mixed], perm=[0, 2, 1, 3])
         mixed = self.op("Reshape", [mixed, self.constant(np.array([1, n, self.o.hidden], np.int64))])
         return self.linear(mixed, self.o.hidden, self.o.hidden)
+
+    def relative(self, q, k, n):
+        """DeBERTa's terms: all queries and keys with all rows of their head, then gathered by the buckets of distances."""
+        span, heads, d = self.o.span, self.o.heads, self.o.hidden // self.o.heads
+        at, middle = np.arange(n), max(span // 2, 1)
+        away = at[:, None] - at[None, :]
+        far = np.maximum(np.abs(away), middle) / middle
+        bucket = np.where(np.abs(away) <= middle, away,
+                          np.sign(away) * (np.ceil(np.log(far) / np.log((2 * span - 1) / middle) * (middle - 1)) + middle))
+        shape = self.constant(np.array([1, heads, n, n], np.int64))
+        index = np.clip(bucket + span, 0, 2 * span - 1).astype(np.int64)
+        rows = [self.constant(self.random.standard_normal((1, heads, d, 2 * span), dtype=np.float32)) for _ in range(2)]
+        of = [self.op("GatherElements", [self.op("MatMul", [x, w]), self.op("Expand", [self.constant(i[None, None]), shape])],
+                      axis=3) for x, w, i in ((q, rows[0], index), (k, rows[1], index.T.copy()))]
+        return self.op("Add", [of[0], self.op("Transpose", [of[1]], perm=[0, 1, 3, 2])])
 
     def modern_layer(self, x, n, first, tables, mask):
         x = self.op("Add", [x, self.attention(x if first else self.norm(x), n, tables, mask)])
@@ -170,7 +187,7 @@ def measure(options, n, threads):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("layers", "hidden", "heads", "intermediate", "window", "threads", "max-tokens"):
+    for name in ("layers", "hidden", "heads", "intermediate", "window", "span", "threads", "max-tokens"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--left", type=float, default=0, help="seconds after which no length begins; 0: none")

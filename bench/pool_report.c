@@ -44,6 +44,7 @@ void sr_bench_pool_fill(struct sr_bench_pool_row *row, const struct sr_bench_run
     size_t answered = 0, prompt = 0, cached = 0, tokens = 0, n = 0;
     row->requests = run->n;
     row->slowed = run->slowed;
+    row->taken_back = run->taken_back;
     for (size_t i = 0; i < run->n; i++) {
         const struct sr_bench_answer *answer = &run->answers[i];
         answered += answer->answered;
@@ -186,13 +187,14 @@ void sr_bench_pool_print_json(const struct sr_bench_pool_row *rows, size_t n, un
            sr_bench_machine(), SR_BENCH_POOL_WORKERS, speed, data ? "false" : "true");
     for (size_t i = 0; i < n; i++) {
         const struct sr_bench_pool_row *r = &rows[i];
-        printf("%s{\"slowed\":%zu,\"workload\":\"%s\",\"router\":\"%s\",\"policy\":\"%s\",\"cache_percent\":%"
+        printf("%s{\"slowed\":%zu,\"taken_back\":%zu,\"workload\":\"%s\",\"router\":\"%s\",\"policy\":\"%s\","
+               "\"cache_percent\":%"
                "u,\"blocks\":%zu,"
                "\"faults\":%s,\"failed\":%s,\"requests\":%zu,\"lost\":%zu,\"lost_in_part\":%zu,\"hit\":%.4f,"
                "\"infinite_hit\":%.4f,",
-               i ? "," : "", r->slowed, r->workload, r->way.router, r->way.policy, r->budget, r->blocks,
-               r->faults ? "true" : "false", r->rc == SR_OK ? "false" : "true", r->requests, r->lost,
-               r->partial, r->hit, r->infinite);
+               i ? "," : "", r->slowed, r->taken_back, r->workload, r->way.router, r->way.policy, r->budget,
+               r->blocks, r->faults ? "true" : "false", r->rc == SR_OK ? "false" : "true", r->requests,
+               r->lost, r->partial, r->hit, r->infinite);
         printf(
             "\"ttft_ms\":{\"p50\":%.2f,\"p99\":%.2f,\"cold_p50\":%.2f,\"cold_p99\":%.2f,\"warm_p50\":%.2f,"
             "\"warm_p99\":%.2f},\"requests_per_second\":%.2f,\"tokens_per_second\":%.1f,\"imbalance\":%.3f,"

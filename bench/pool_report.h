@@ -14,8 +14,8 @@ struct sr_bench_pool_row {
     bool faults;
     size_t blocks; /* of each worker */
     size_t requests, lost, partial;
-    size_t slowed;                                           /* ejections for slowness, of a simulation */
-    double hit, infinite;                                    /* shares of the prompt tokens */
+    size_t slowed, taken_back; /* ejections for slowness and requests that were taken back, of a simulation */
+    double hit, infinite;      /* shares of the prompt tokens */
     double p50, p99, cold_p50, cold_p99, warm_p50, warm_p99; /* ms to the first token; 0: no such answer */
     double rate, token_rate;                                 /* requests and answer tokens a second */
     double imbalance;                             /* requests of the busiest worker, for the mean */

@@ -30,8 +30,9 @@ struct sr_bench_run {
     /* Results. */
     struct sr_bench_answer *answers; /* [workload->requests]; free with sr_mem_free */
     size_t n;
-    size_t slowed;  /* ejections for slowness, of a simulation */
-    double seconds; /* on the engines' clock */
+    size_t slowed;     /* ejections for slowness, of a simulation */
+    size_t taken_back; /* requests that were taken back from a worker, of a simulation */
+    double seconds;    /* on the engines' clock */
 };
 
 /* SR_ENOMEM, SR_EIO, SR_ETIMEOUT when seconds_max has passed (the results are there). */

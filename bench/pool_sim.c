@@ -18,9 +18,11 @@
 #define WORKERS       SR_BENCH_POOL_WORKERS
 #define BEGINS_NS     UINT64_C(1000000000) /* the clock's first time: 0 is none */
 #define REPORTS_NS    UINT64_C(1000000000) /* between two reports of load */
+#define LOOKS_NS      UINT64_C(25000000) /* between two looks for requests to take back, as the gateway has */
 #define NS_PER_MS     1000000u
 #define ARENA_MAX     ((size_t)64 << 20)
 #define BLOCKS_LEAST  ((size_t)64) /* that a policy can be told of */
+#define RETRIES       1            /* after which no request is taken back, as in the gateway */
 #define SLOW_FACTOR   4
 #define KILLED_WORKER 1
 #define SLOW_WORKER   2
@@ -38,6 +40,7 @@ struct session {
     struct sr_ticket ticket;
     struct sr_mock_sequence sequence;
     size_t worker;
+    int tries;
 };
 
 struct worker {
@@ -59,11 +62,9 @@ struct sim {
     struct session *sessions;
     struct sr_buf batch;
     size_t open, sent;
-    uint64_t now, reports, last;
+    uint64_t now, reports, looks, last;
     int rc;
 };
-
-static void send_to(struct session *s);
 
 static void fail(struct sim *sim, int rc)
 {
@@ -136,22 +137,40 @@ static void submit(struct session *s)
     w->next = s->sim->now; /* a step may begin */
 }
 
-static void send_to(struct session *s)
+/* At this worker, or, where it cannot be reached, at the next ones. */
+static void begin_at(struct session *s, int at)
 {
-    struct sim *sim = s->sim;
-    for (;;) {
-        int at = sr_ticket_choose(&s->ticket);
-        if (at < 0) {
-            finish(s);
-            return;
-        }
+    for (; at >= 0; at = sr_ticket_choose(&s->ticket)) {
         sr_ticket_begin(&s->ticket, (size_t)at);
         s->worker = (size_t)at;
-        if (!sim->workers[at].dead)
-            break;
+        s->tries++;
+        if (!s->sim->workers[at].dead) {
+            submit(s);
+            return;
+        }
         sr_ticket_report(&s->ticket, (size_t)at, SR_TICKET_UNREACHABLE, 0);
     }
-    submit(s);
+    finish(s);
+}
+
+static void send_to(struct session *s)
+{
+    begin_at(s, sr_ticket_choose(&s->ticket));
+}
+
+/* A request whose worker was found to be slow or gone before its first token goes to another one. */
+static void take_back(struct session *s)
+{
+    struct sim *sim = s->sim;
+    if (!s->sequence.submitted || s->sequence.produced > 0 || s->tries > RETRIES ||
+        !sr_ticket_left_behind(&s->ticket))
+        return;
+    int at = sr_ticket_choose_well(&s->ticket);
+    if (at < 0)
+        return;
+    sr_mock_engine_remove(sim->workers[s->worker].engine, &s->sequence);
+    sim->run->taken_back++;
+    begin_at(s, at);
 }
 
 static void kill_worker(struct sim *sim, size_t worker)
@@ -177,6 +196,7 @@ static void send_turn(struct session *s)
     struct sim *sim = s->sim;
     s->due = SR_MOCK_NEVER;
     s->sent = sim->now;
+    s->tries = 0;
     s->answer = &sim->run->answers[sim->sent++];
     int rc = sr_sim_ask_make(&s->ask, sim->asks, &s->of->turns[s->turn], s->index, &s->arena);
     if (rc == SR_OK)
@@ -218,7 +238,7 @@ static void take_news(struct worker *w)
 
 static uint64_t next_time(const struct sim *sim)
 {
-    uint64_t next = sim->reports;
+    uint64_t next = sim->reports < sim->looks ? sim->reports : sim->looks;
     for (size_t i = 0; i < WORKERS; i++)
         next = sim->workers[i].next < next ? sim->workers[i].next : next;
     for (size_t i = 0; i < sim->run->workload->n; i++)
@@ -242,6 +262,11 @@ static void run_all(struct sim *sim)
         for (size_t i = 0; i < sim->run->workload->n; i++)
             if (sim->sessions[i].due <= sim->now)
                 send_turn(&sim->sessions[i]);
+        if (sim->looks <= sim->now) {
+            for (size_t i = 0; i < sim->run->workload->n; i++)
+                take_back(&sim->sessions[i]);
+            sim->looks += LOOKS_NS;
+        }
         if (sim->reports <= sim->now) {
             report(sim);
             sim->reports += REPORTS_NS;
@@ -338,7 +363,7 @@ int sr_bench_sim_trace(struct sr_bench_run *run, const char *policy, size_t bloc
     if (!sim)
         return SR_ENOMEM;
     sim->run = run;
-    sim->reports = BEGINS_NS;
+    sim->reports = sim->looks = BEGINS_NS;
     run->n = run->workload->requests;
     sr_pool_clock_set(BEGINS_NS);
     sr_buf_init(&sim->batch, SR_MOCK_EVENTS_MAX + 64);

@@ -44,6 +44,7 @@ static const char site[] =
     "    events: [{name: v, event_types: [outage], action_codes: [restart]}]\n"
     "    role_bindings: [{name: b, role: admin, subjects: [{kind: User, name: ann}]}]\n"
     "    modality: [{name: DIFFUSION}]\n"
+    "  decisions: [{name: w, priority: 1, rules: {type: workload, name: agent}, modelRefs: [{model: m}]}]\n"
     "global: {services: {authz: {identity: {user_id_header: x-user}}}, semroute: {identity: {trusted_peers: "
     "[10.0.0.0/8]}}}\n";
 
@@ -64,6 +65,7 @@ static const struct {
     {SR_SIGNAL_EVENT, "event", false},
     {SR_SIGNAL_AUTHZ, "authz", false},
     {SR_SIGNAL_MODALITY, "modality", false},
+    {SR_SIGNAL_WORKLOAD, "workload", false},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0], PASS = KINDS, SUBJECTS };
 

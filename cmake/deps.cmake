@@ -1,4 +1,11 @@
 # Third-party libraries, all from Debian 12; docs/dependencies.md says what each is for.
+option(SR_STATIC_LIBRARIES "link third-party libraries from their static archives where Debian has a complete one" OFF)
+if(SR_STATIC_LIBRARIES)
+  set(OPENSSL_USE_STATIC_LIBS ON)
+  set(SR_SHARED_SUFFIXES ${CMAKE_FIND_LIBRARY_SUFFIXES})
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a ${SR_SHARED_SUFFIXES})
+  add_link_options(-Wl,--disable-new-dtags) # the bundled libraries find each other by the program's RPATH
+endif()
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
@@ -8,18 +15,23 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(PSL REQUIRED IMPORTED_TARGET libpsl)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(SQLCIPHER REQUIRED IMPORTED_TARGET sqlcipher)
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
-pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
 find_program(PROTOC_C protoc-c REQUIRED)
 
-# No pkg-config files in Debian for these two.
-find_library(CLD2_LIBRARY cld2 REQUIRED)
+# No pkg-config files in Debian for http-parser and cld2.
 find_library(HTTP_PARSER_LIBRARY http_parser REQUIRED)
+
+# The static archives of these need libraries that Debian has only as shared ones; of libuv and cld2 it has none.
+if(SR_STATIC_LIBRARIES)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES ${SR_SHARED_SUFFIXES})
+endif()
+pkg_check_modules(PSL REQUIRED IMPORTED_TARGET libpsl)
+pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+find_library(CLD2_LIBRARY cld2 REQUIRED)
 add_library(cld2 INTERFACE)
 target_link_libraries(cld2 INTERFACE ${CLD2_LIBRARY})
 add_library(http_parser INTERFACE)

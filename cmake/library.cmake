@@ -16,7 +16,7 @@ foreach(kind SHARED STATIC)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME semroute LINKER_LANGUAGE CXX
                         ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-  target_link_libraries(${target} PRIVATE OpenSSL::Crypto PkgConfig::XXHASH PkgConfig::UTF8PROC
+  target_link_libraries(${target} PRIVATE OpenSSL::Crypto PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::ZLIB
                         PkgConfig::JANSSON PkgConfig::YAML PkgConfig::PCRE2 PkgConfig::PSL cld2 Threads::Threads m)
 endforeach()
 # What a soname promises: docs/abi.md.
@@ -41,10 +41,11 @@ install(EXPORT semroute FILE semrouteTargets.cmake NAMESPACE semroute:: DESTINAT
 install(FILES cmake/semrouteConfig.cmake ${PROJECT_BINARY_DIR}/semrouteConfigVersion.cmake DESTINATION ${package})
 install(FILES include/semroute/semroute.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/semroute)
 install(FILES ${PROJECT_BINARY_DIR}/semroute.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(TARGETS semroute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
+install(TARGETS semroute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT program)
 # Where an installed program looks for models; what is not there is left out.
-install(DIRECTORY models/all-MiniLM-L6-v2 models/neural DESTINATION ${CMAKE_INSTALL_DATADIR}/semroute/models
+install(DIRECTORY models/all-MiniLM-L6-v2 models/neural models/multilingual-e5-small models/neural-multilingual
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/semroute/models
         COMPONENT models OPTIONAL PATTERN ".checked" EXCLUDE)
 
 # The example is built as a user would build it: against an installed prefix, found by pkg-config and by CMake.

@@ -86,7 +86,8 @@ def main(source, build, compiler, sanitizers):
     flags = [f"-fsanitize={sanitizers}"] if sanitizers else []
     with tempfile.TemporaryDirectory() as folder:
         work, prefix = pathlib.Path(folder), pathlib.Path(folder) / "prefix"
-        run("cmake", "--install", build, "--prefix", prefix, "--component", "Unspecified")
+        for component in ("program", "Unspecified"):  # and not the models
+            run("cmake", "--install", build, "--prefix", prefix, "--component", component)
         libraries = next(prefix.glob("lib*/**/libsemroute.so")).parent
         version = by_pkg_config(source, work, libraries, compiler, flags)
         by_cmake(source, work, prefix, compiler, flags)

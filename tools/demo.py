@@ -174,7 +174,7 @@ def ask(connection, kind, text, more):
         raise Failure(f"{answer.status} {got[:300].decode(errors='replace')}")
     said = answer.getheader
     model = said("x-vsr-selected-model", "")
-    if f" answers as {model}:" not in text_of(got, body.get("stream", False)):
+    if f", from {model}." not in text_of(got, body.get("stream", False)):
         raise Failure(f"the answer is not from {model}: {got[:300].decode(errors='replace')}")
     sure = said("x-vsr-selected-confidence")
     reasons = {"on": "yes", "off": "no"}.get(said("x-vsr-selected-reasoning", ""), "-")

@@ -21,7 +21,7 @@ step() { # NAME WHAT COMMAND...
         tail -40 "$out"
     fi
     local last
-    last=$(grep -E '^(100% tests|[0-9]+% tests|[0-9]+ passed|[0-9]+ failed|[0-9]+ fuzz targets|[0-9]+ files|[0-9]+ answers)' "$out" | tail -1)
+    last=$(grep -E '^(100% tests|[0-9]+% tests|[0-9]+ passed|[0-9]+ failed|[0-9]+ fuzz targets|[0-9]+ files|[0-9]+ answers|[0-9]+ times)' "$out" | tail -1)
     rows+=("| \`$name\` | $what | $((SECONDS - begin)) s | $result | ${last//=/} |")
 }
 
@@ -33,6 +33,10 @@ step door "Envoy's door under load, thread sanitizer" make test-door-tsan
 step fuzz "fuzzing, $FUZZ_SECONDS s a target" make fuzz
 step soak "mixed traffic, reloads and faults for two minutes; workers that join, leave and fail for two" \
     make soak SECONDS=120 POOL_SECONDS=120
+step rate "10,000 requests a second that pass through for ten minutes, then 1,000 over workers that join, leave and fail for ten" \
+    make rate POOL_SECONDS="${RATE_SECONDS:-600}"
+step translate "translation between APIs beside LiteLLM" make bench-translate
+step page "the live page under 500 requests a second for a minute" make test-page
 step matrix "every combination behind the real Envoy" make test-full
 step dynamo "in front of the real Dynamo frontend" make test-dynamo
 if [ -d ../shared/data ]; then

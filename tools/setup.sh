@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# setup.sh [bench|dynamo]: installs what building and testing needs and is missing: Debian packages, a Python
-# environment under tests/.venv, packages for Node under tests/node, and the neural models (tools/fetch_model.sh,
-# tools/fetch_multilingual.sh). Quick when nothing is missing. Without root it says exactly what to install. bench: what
-# measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv.
+# setup.sh [bench|dynamo|release]: installs what building and testing needs and is missing: Debian packages, a Python
+# environment under tests/.venv, LiteLLM's under tests/litellm/.venv, packages for Node under tests/node, and the neural
+# models (tools/fetch_model.sh, tools/fetch_multilingual.sh). Quick when nothing is missing. Without root it says
+# exactly what to install. bench: what measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv;
+# release: what makes and checks packages.
 # setup.sh --missing: installs nothing; names the packages that building needs and that are missing, and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -90,12 +91,15 @@ if [ "${1:-}" = --missing ]; then
 fi
 more=()
 [ "${1:-}" = bench ] && more=(tools/debian-packages-bench.txt)
+[ "${1:-}" = release ] && more=(tools/debian-packages-release.txt)
 install_packages tools/debian-packages.txt tools/debian-packages-test.txt "${more[@]}"
 python_environment tests
+python_environment tests/litellm
 node_environment tests/node
 case ${1:-} in
 bench) python_environment bench ;;
 dynamo) python_environment tests/dynamo ;;
+release) python_environment tests/packages ;;
 esac
 tools/fetch_model.sh
 tools/fetch_multilingual.sh

@@ -22,6 +22,7 @@ for name in ("openai", "anthropic", "langchain-openai", "langchain-anthropic", "
              "fastapi", "uvicorn", "pydantic", "orjson", "milvus-lite", "pymilvus", "vllm-router", "grafana-foundation-sdk"):
     print(name, m.version(name))
 PY
+tests/litellm/.venv/bin/python -c 'import importlib.metadata as m; print("litellm", m.version("litellm"))'
 for package in openai @anthropic-ai/sdk; do
     echo "$package $(node -p "require('./tests/node/node_modules/$package/package.json').version") (Node)"
 done

@@ -45,12 +45,19 @@ two rows. "Lost" is an attack that is found alone and whose windows are under th
 elsewhere in the text does not count as found. Neither tier was trained on any of these families; each weighs alike.
 
 Before: the highest window of both tiers together, as in short texts. Now, from 3 KiB on: windows of the neural classifier
-with passages of the linear tier, and a bar that rises with the logarithm of the length (`src/signal/guard/risk.h`). The goals
-(harmless long texts at most 1.5 times as often as short ones, at most 5 % of attacks lost) are missed: at this recall the
-scores of attacks and of harmless windows overlap too much, and what the bar takes from one it takes from the other.
+with passages of the linear tier, with the passages that both tiers read alone, and a bar that rises with the logarithm of the
+length (`src/signal/guard/risk.h`). The goals (harmless long texts at most 1.5 times as often as short ones, at most 5 % of
+attacks lost) are missed: at this recall the scores of attacks and of harmless windows overlap too much, and what the bar takes
+from one it takes from the other.
+
+Tried: attacks lost at 8K where only 10 % of the harmless texts are taken. Windows as before 56 %, with passages read alone 45 to
+47 % (half each; the higher of both; each passage and not one a KiB; a regression on windows and passages, fitted on families that
+were left out), less half of the mean of the windows beside them 40 %. The last one is not shipped: text around an attack would
+lower its risk. Where 3.9 % are taken, 1.5 times the short ones, all of these lose half of the attacks and more.
 """
 
-Part = collections.namedtuple("Part", "neural windows passages stretches")   # log odds of windows [n]; highest of the linear tier's windows and passages there; length
+# log odds of windows [n]; highest of the linear tier's windows and passages there, and of passages that both tiers read alone (nan: none); length
+Part = collections.namedtuple("Part", "neural windows passages alone stretches")
 
 
 def constant(name):
@@ -88,14 +95,30 @@ class Tiers:
         ids, offsets = trunk.encode(self.tok, [text])[0]
         return [(int(offsets[a, 0]), int(offsets[b - 1, 1])) if b > a else (0, 0) for a, b in trunk.spans(len(ids))]
 
+    def alone(self, group, text):
+        """(start, end, log odds of the linear tier) of the passages that are read alone: choose_passages in jailbreak_ask.c."""
+        least, best = np.log(constant("ALONE_FROM") / (1 - constant("ALONE_FROM"))), {}
+        for a, b in in_characters(text):
+            stretch, z = len(text[:a].encode()) // int(constant("STRETCH")), self.linear(group, text[a:b])
+            if z >= least and z > best.get(stretch, (0, 0, -np.inf))[2]:
+                best[stretch] = (a, b, z)
+        return list(best.values())
+
+    def odds(self, text):
+        p = np.clip(self.neural[self.key(text)], 1e-7, 1 - 1e-7)
+        return float(np.log(p / (1 - p)))
+
     def part(self, group, text, windows, chosen):
         """Both tiers about the windows `chosen`."""
         cut = [(a, b, self.linear(group, text[a:b])) for a, b in jd.places(text)]
         own = [(a, b, self.linear(group, text[a:b])) for a, b in in_characters(text)]
-        p = np.clip([self.neural[self.key(text[windows[i][0]:windows[i][1]])] for i in chosen], 1e-7, 1 - 1e-7)
-        near = lambda parts, i: max((z for a, b, z in parts if a < windows[i][1] and b > windows[i][0]), default=0.0)  # noqa: E731
+        lone = [(a, b, float(jd.fused(np.array([self.odds(text[a:b])]), np.array([z]), FUSION)[0])) for a, b, z in self.alone(group, text)
+                if self.key(text[a:b]) in self.neural]
+        neural = np.array([self.odds(text[windows[i][0]:windows[i][1]]) for i in chosen])
+        near = lambda parts, i, none=0.0: max((z for a, b, z in parts if a < windows[i][1] and b > windows[i][0]), default=none)  # noqa: E731
         bytes_ = len(text[windows[chosen[0]][0]:windows[chosen[-1]][1]].encode())
-        return Part(np.log(p / (1 - p)), np.array([near(cut, i) for i in chosen]), np.array([near(own, i) for i in chosen]), bytes_ / constant("STRETCH"))
+        return Part(neural, np.array([near(cut, i) for i in chosen]), np.array([near(own, i) for i in chosen]),
+                    np.array([near(lone, i, np.nan) for i in chosen]), bytes_ / constant("STRETCH"))
 
 
 def in_characters(text):
@@ -110,7 +133,7 @@ def in_characters(text):
 
 
 def joined(parts):
-    return Part(*(np.concatenate([getattr(p, name) for p in parts]) for name in Part._fields[:3]), sum(p.stretches for p in parts))
+    return Part(*(np.concatenate([getattr(p, name) for p in parts]) for name in Part._fields[:4]), sum(p.stretches for p in parts))
 
 
 def before(part):
@@ -119,7 +142,9 @@ def before(part):
 
 def mixture(part):
     share, limit = constant("LONG_NEURAL"), constant("LONG_LIMIT")
-    return share * part.neural + (1 - share) * np.clip(part.passages, -limit, limit)
+    window = share * part.neural + (1 - share) * np.clip(part.passages, -limit, limit)
+    both = np.maximum((1 - constant("ALONE")) * window + constant("ALONE") * part.alone, window - constant("ALONE_MOST"))
+    return np.where(np.isnan(part.alone), window, both)
 
 
 def bar(stretches, shift):
@@ -182,7 +207,9 @@ def measure(args):
         planted[name] = [(m, *plant(rng, t, rng.choice(pools[m]))) for t in texts for m in [rng.choice(mates)]] if label else []
     everything = [t for texts in alone.values() for t in texts] + [t for p in pools.values() for t, _ in p] + [p[1] for ps in planted.values() for p in ps]
     cut = {t: tiers.windows(t) for t in everything}
-    tiers.read([t[a:b] for t, windows in cut.items() for a, b in windows])
+    groups_of = [(GROUP[name], t) for (_, name), texts in alone.items() for t in texts] + [(GROUP[name], t) for name, p in pools.items() for t, _ in p]
+    groups_of += [(GROUP[name], p[1]) for name, ps in planted.items() for p in ps]
+    tiers.read([t[a:b] for t, windows in cut.items() for a, b in windows] + [t[a:b] for group, t in groups_of for a, b, _ in tiers.alone(group, t)])
     out = {}
     for (label, name), texts in alone.items():
         whole = lambda t, name=name: tiers.part(GROUP[name], t, cut[t], range(len(cut[t])))  # noqa: E731
@@ -201,7 +228,7 @@ def stretch_of(rng, parts, windows):
         part = rng.choice(parts)
         n = min(windows - have, len(part.neural))
         at = rng.randrange(len(part.neural) - n + 1)
-        chosen.append(Part(*(getattr(part, f)[at:at + n] for f in Part._fields[:3]), part.stretches * n / len(part.neural)))
+        chosen.append(Part(*(getattr(part, f)[at:at + n] for f in Part._fields[:4]), part.stretches * n / len(part.neural)))
         have += n
     return joined(chosen)
 

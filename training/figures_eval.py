@@ -10,10 +10,12 @@ import random
 import tempfile
 
 import figures_common as common
+import figures_harmless
 import pii_test_templates
 
 DOMAIN = {"domain-mmlu-pro": 86, "domain-mmlu": 84, "domain-longfact": None}
 RUNS = [("linear", None), ("neural", "fp32"), ("neural", "bf16"), ("neural", "int8"), ("both", "int8"), ("cascade", "int8"), ("cascade", "fp32"), ("cascade", "bf16")]
+PRIVATE_RUNS = [("linear", None), ("neural", "int8"), ("cascade", "int8")]
 GUARD_RUNS = [r for r in RUNS if r[0] != "both"]
 SHIPPED = ("cascade", "int8")
 GOAL = ["domain-mmlu-pro", "domain-longfact", "intent-banking77", "intent-clinc150", "tools-metatool", "factcheck-weak"]  # whose mean of false positives is held to 1 %
@@ -35,6 +37,13 @@ alone, `neural` the neural classifier alone, `cascade` the shipped setting: both
 labelled there count. The sentences have other words, names and generators of values than training.
 """,
 }
+
+HARMLESS = """
+At 0.7, by the shipped setting. `written` texts (training/pii_harmless.txt) have no personal data: every finding is wrong. Collections (development
+files) and this repository's code do name people and places: called wrong are numbers, ages, addresses, and names in
+small letters there, though some of these are right (ages of patients, network addresses and names in tests, example
+records in security documents); the rest of all findings may be right. Goals: 2 per 1,000 words of prose, 0.5 of code.
+"""
 
 
 def options(tier, precision):
@@ -150,7 +159,7 @@ def pii(args, report):
     with tempfile.TemporaryDirectory() as name:
         files = {stem: (args.data / stem / "dev.jsonl", types) for stem, types in PII.items()}
         files["sentences"] = (templates(pathlib.Path(name) / "sentences.jsonl", args.spans), None)
-        results = {run: {stem: common.evaluate(args.binary, "pii", run[0], [path], *options(*run), *(["--types", types] if types else [])) for stem, (path, types) in files.items()} for run in GUARD_RUNS}
+        results = {run: {stem: common.evaluate(args.binary, "pii", run[0], [path], *options(*run), *(["--types", types] if types else [])) for stem, (path, types) in files.items()} for run in PRIVATE_RUNS}
     lines = [[stem, run_name(*run), f[stem]["spans"], f"{f[stem]['f1']:.3f}", ratio(f[stem], "precision"), ratio(f[stem], "recall")] for stem in files for run, f in results.items()]
     shipped = results[SHIPPED]
     types = sorted({t for f in shipped.values() for t in f["types"]})
@@ -158,7 +167,10 @@ def pii(args, report):
                "## By type: F1 (labelled spans) of the shipped tiers\n", common.table(["type", *shipped], [[t, *(f"{f['types'][t]['f1']:.3f} ({f['types'][t]['spans']})" if t in f["types"] else "-" for f in shipped.values())] for t in types]),
                "## By type: precision and recall of the shipped tiers, on the sentences\n",
                common.table(["type", "precision", "recall"], [[t, ratio(f, "precision"), ratio(f, "recall")] for t, f in shipped["sentences"]["types"].items()]))
+    harmless = figures_harmless.measure(args)
+    report.add("## Findings in texts of other fields\n", HARMLESS, figures_harmless.table(harmless))
     report.figures["pii"] = {run_name(*run): f for run, f in results.items()}
+    report.figures["harmless"] = harmless
 
 
 def main():

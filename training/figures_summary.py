@@ -5,6 +5,7 @@
 import json
 
 import figures_common as common
+import figures_harmless
 
 WORDS = """
 Written by `training/figures_all.sh` (`make quality`); [quality](../quality.md) says how to read it. The measured rate
@@ -49,12 +50,19 @@ def jailbreak(f):
 
 
 def pii(f):
+    harmless = [(name, figures_harmless.total(name, rows)["wrong_per_1000"], goal) for (name, rows), goal in zip(figures_harmless.groups(f["harmless"]), (2, 2, 0.5))]
     f = f["pii"][SHIPPED]
     people = f["pii-ner-tweets"]["types"]["PERSON"]["f1"]
     low = {t: v["f1"] for t, v in f["sentences"]["types"].items() if v["f1"] < 0.8 and v["spans"]}
     return [["private data, presidio: F1", f"{f['pii-presidio']['f1']:.3f}", "at least 0.92", verdict(f["pii-presidio"]["f1"] >= 0.92)],
             ["private data, sentences written apart: types with F1 of at least 0.80", f"{17 - len(low)} of 17" + (f" (not {', '.join(low)})" if low else ""), "17", verdict(not low)],
-            ["private data, tweets: F1 of names", f"{people:.3f}", "at least 0.70", verdict(people >= 0.7)]]
+            ["private data, tweets: F1 of names", f"{people:.3f}", "at least 0.70", verdict(people >= 0.7)],
+            *([f"private data found in {name}: wrong in 1,000 words", f"{rate:.2f}", f"under {goal}", verdict(rate < goal)] for name, rate, goal in harmless)]
+
+
+def languages(f):
+    points = 100 * (f["mean"]["shipped"] - f["rates"]["shipped"]["en"]["share"])
+    return [["domain, the same questions in 20 other languages, less in English", f"{points:+.1f} points, {100 * f['mean']['shipped']:.1f} %", "within 5 points", verdict(points >= -5)]]
 
 
 def append(f):
@@ -75,6 +83,11 @@ def planted(f):
         met = most <= 1.5 * short or most == 0
         lines.append([f"harmless long prompts of {kind} taken for attacks, worst length (short ones: {100 * short:.1f} %)", f"{100 * most:.1f} %", "at most 1.5 times short", verdict(met)])
     return lines
+
+
+def response(f):
+    return [[f"attacks and harmless texts as {way.replace('whole answer', 'whole answers').replace('stream', 'streams')}: judged otherwise than as a user's", common.cell(r), "under 3 %", verdict(r["share"] < 0.03)]
+            for way, r in f["differs"].items() if way != "user's text"]
 
 
 def routing(f):
@@ -104,7 +117,7 @@ def cache(f):
 def main():
     args = common.arguments(__doc__).parse_args()
     lines = []
-    for name, make in (("domain", domain), ("jailbreak", jailbreak), ("pii", pii), ("append", append), ("planted", planted), ("routing", routing), ("cache", cache)):
+    for name, make in (("domain", domain), ("jailbreak", jailbreak), ("languages", languages), ("pii", pii), ("append", append), ("planted", planted), ("response", response), ("routing", routing), ("cache", cache)):
         found = load(args, name)
         lines += make(found) if found else [[f"{name}: not measured", "-", "-", "-"]]
     text = f"# Figures of the shipped models\n{WORDS}\nModels: {', '.join(common.models(args.binary))}.\n\n" + common.table(["what", "measured", "goal", "met"], lines)

@@ -180,7 +180,8 @@ All are train files; the program refuses files with dev, test or held-out in the
 ## Limits
 
 - Words, not meaning: an attack in words that no source has is missed, and a harmless text about attacks may be flagged. The neural classifier (../neural) reads meaning; the shipped answer is the fusion of both.
-- Licences: GPL-3 and LGPL-2.1 are still taken for attacks, by this tier and by both.
+- Licences: GPL-3, LGPL-2.1 and pieces of others are taken for attacks by this tier; beside the neural classifier, whose
+  head knows licences, few are.
 - bipia: what is hidden in its mails are harmless orders ("write a poem"), distinguished from the mails' own text by their position only.
 - The wording in languages other than English was not checked by native speakers.
 """

@@ -33,7 +33,7 @@ def write(out, model, choices, calibration=PLAIN):
     save_file(tensors, str(out / "adapters.safetensors"), metadata={"format": "pt"})
     heads = {}
     for task, head in model.heads.items():
-        heads[task] = {"pooling": head.pooling, "layer": len(model.layers), "dense": head.pooling != "token", "activation": "gelu",
+        heads[task] = {"pooling": head.pooling, "layer": len(model.layers), "dense": head.dense is not None, "activation": "gelu",
                        "labels": LABELS[task], "temperature_alone": round(calibration["temperature"][task], 4)}
     config = {"format": "semroute-neural-1", "trunk": {"name": "all-MiniLM-L6-v2", "sha256": trunk.SHA256},
               "window": trunk.WINDOW, "overlap": trunk.OVERLAP, "heads": heads,
@@ -48,10 +48,34 @@ def write(out, model, choices, calibration=PLAIN):
     manifest(out)
 
 
+def put_head(out, task, tensors, labels, layer, temperature=1.0, thresholds=None):
+    """Puts a token head (tensors by their names without the task's) into the bundle in place of its own."""
+    path = out / "adapters.safetensors"
+    all_tensors = {k: v for k, v in load_file(str(path)).items() if not k.startswith(f"{task}.")}
+    all_tensors |= {f"{task}.{k}": v.to(torch.bfloat16).contiguous() for k, v in tensors.items()}
+    save_file(all_tensors, str(path), metadata={"format": "pt"})
+    config = json.loads((out / "config.json").read_text())
+    config["heads"][task] = {"pooling": "token", "layer": layer, "dense": "dense.weight" in tensors, "activation": "gelu", "labels": labels, "temperature_alone": temperature}
+    if thresholds:
+        config["thresholds"][task] = thresholds
+    (out / "config.json").write_text(to_bytes(config))
+    name, forward, back = MAPPINGS[task]
+    (out / name).write_text(to_bytes({forward: {l: i for i, l in enumerate(labels)}, back: {str(i): l for i, l in enumerate(labels)}}))
+    manifest(out)
+
+
+def take_head(out, other, task):
+    """Puts the token head of another bundle on the same trunk into this one."""
+    config = json.loads((other / "config.json").read_text())
+    tensors = {k[len(task) + 1:]: v for k, v in load_file(str(other / "adapters.safetensors")).items() if k.startswith(f"{task}.")}
+    head = config["heads"][task]
+    put_head(out, task, tensors, head["labels"], head["layer"], head["temperature_alone"], config["thresholds"].get(task))
+
+
 def manifest(out):
     files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json", "left_out_neural.json", "baseline.json"))
     (out / "manifest.json").write_text(to_bytes(
-        {"name": "neural", "task": "neural", "tier": "neural",
+        {"name": out.name, "task": "neural", "tier": "neural",
          "files": [{"path": p.name, "bytes": p.stat().st_size, "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for p in files]}))
 
 
@@ -60,3 +84,9 @@ def read(out, model):
     model.eval()
     model.merge()
     return model
+
+
+if __name__ == "__main__":  # python neural_files.py BUNDLE OTHER TASK: a token head from one bundle into another
+    import pathlib
+    import sys
+    take_head(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3])

@@ -67,11 +67,11 @@ class Layer(nn.Module):
 
 
 class Head(nn.Module):
-    """pool -> dense -> gelu -> out; a token head has no pool and no dense."""
+    """pool -> dense -> gelu -> out; a token head has no pool, and a dense layer only where pii_heads.py gave it one."""
 
     def __init__(self, pooling, width, labels):
         super().__init__()
-        self.pooling = pooling
+        self.pooling, self.dense = pooling, None
         if pooling != "token":
             self.dense = nn.Linear(width, width)
             with torch.no_grad():
@@ -84,7 +84,7 @@ class Head(nn.Module):
 
     def forward(self, x, real):
         if self.pooling == "token":
-            return self.out(x)
+            return self.out(F.gelu(self.dense(x)) if self.dense else x)
         if self.pooling == "cls":
             pooled = x[:, 0]
         else:
@@ -140,6 +140,9 @@ class Neural(nn.Module):
         return out
 
     def restore(self, tensors):
+        for task, head in self.heads.items():
+            if head.dense is None and f"{task}.dense.weight" in tensors:
+                head.dense = nn.Linear(*reversed(tensors[f"{task}.dense.weight"].shape))
         own = self.export()
         with torch.no_grad():
             for name, target in own.items():

@@ -39,8 +39,8 @@ LEFT_OUT_HARMLESS = ["benign-prompts", "benign-real-users", "tools-metatool", "c
 STATE = {}
 
 
-def prepare(root):
-    rows, harmful, inputs = jd.load(root)
+def prepare(root, made=jd.MADE):
+    rows, harmful, inputs = jd.load(root, made)
     sample = [(i, k, p) for i, r in enumerate(rows) for k, p in enumerate(jd.pieces(r.text))]
     STATE.update(rows=rows, of=np.array([i for i, _, _ in sample]), keys=[features.keys(p.encode()) for _, _, p in sample],
                  y=np.array([r.label for r in rows]))

@@ -115,6 +115,7 @@ struct sr_request_head {
                              max_body_bytes */
     bool client_known;    /**< the caller knows the client and lets it use the keys of backends; false: a
                              client without a trusted header is anonymous (global.semroute.allow_anonymous) */
+    struct sr_bytes protocol; /**< that the client spoke ("HTTP/2"), for the access log; may be empty */
 };
 
 /** How an exchange on an event loop learns of a verdict computed on another thread. `post` runs `task(arg)`
@@ -207,6 +208,7 @@ struct sr_target {
     size_t n_headers;                /**< items in `headers` */
     bool unversioned;                /**< the request path goes without the `/v1` at its front */
     const char *query;               /**< added to the request's query; NULL or "": nothing */
+    const char *api; /**< the API that it speaks: "chat", "responses", "messages"; NULL: the request's */
 };
 
 /* ---- ticket: the choice of a target and its result -------------------------------------------- */
@@ -279,6 +281,13 @@ struct sr_verdict {
 /** The verdict's target `i`; NULL when `i` is out of range. Lives as long as the verdict. */
 SR_API const struct sr_target *sr_verdict_target(const struct sr_verdict *verdict, size_t i);
 
+/** Makes the verdict that for `targets[target]`, which the caller has chosen: where the targets of a model
+ * speak different APIs, its body, its request target and its headers are in that one's. Call it after each
+ * choice of a target, before the request is sent, with the same verdict; where all speak one API, nothing
+ * changes. Returns the verdict, which is a reply when the request cannot be said in that API. NULL: there is
+ * no verdict to forward, or no such target. */
+SR_API const struct sr_verdict *sr_exchange_verdict_for(sr_exchange *exchange, size_t target);
+
 /** The verdict for the best other model of the decision, because the one that was chosen failed before any
  * byte of its answer was used: its own name, reasoning and targets, and a new ticket. NULL: there is none,
  * the client named its model, or the body was passed on as it arrived; the verdict is unchanged then. */
@@ -322,7 +331,8 @@ enum sr_answer_step {
     SR_ANSWER_HOLD,    /**< no slices yet; give the next bytes */
     SR_ANSWER_WAIT,    /**< no slices yet, and all bytes were given: `answer_ready` will be called */
     SR_ANSWER_END,     /**< the slices are the end of the answer: discard what the upstream still sends */
-    SR_ANSWER_REPLACE, /**< the reply of sr_exchange_verdict replaces the answer; only when it was held */
+    SR_ANSWER_REPLACE, /**< the reply of sr_exchange_verdict replaces the answer; one that was not held is
+                          aborted, if the client has a part of it */
 };
 
 /** Gives the next bytes of the answer; `slices` are what the client gets, in order, valid until the next

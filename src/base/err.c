@@ -1,6 +1,8 @@
 /* Result codes as text, and filling the error record. Owns no state. */
 #include "base/err.h"
 
+#include "base/cut.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -27,7 +29,8 @@ static int err_fill(struct sr_err *err, int code, size_t offset, const char *fmt
     if (err) {
         err->code = code;
         err->offset = offset;
-        vsnprintf(err->message, sizeof err->message, fmt, args);
+        int n = vsnprintf(err->message, sizeof err->message, fmt, args);
+        sr_cut_message(err->message, sizeof err->message, n);
     }
     return code;
 }

@@ -29,6 +29,7 @@ static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static sr_log_sink *log_sink;
 static void *log_ctx;
 static struct repeated log_events[EVENTS_MAX];
+static const char *const names[] = {"debug", "info", "warn", "error"};
 static atomic_int log_level = SR_LOG_INFO, log_form = SR_LOG_JSON;
 static atomic_uint_fast64_t log_left_out;
 
@@ -59,6 +60,24 @@ void sr_log_set_level(enum sr_log_level level)
     atomic_store(&log_level, (int)level);
 }
 
+enum sr_log_level sr_log_level(void)
+{
+    return (enum sr_log_level)atomic_load_explicit(&log_level, memory_order_relaxed);
+}
+
+const char *sr_log_level_name(enum sr_log_level level)
+{
+    return names[level];
+}
+
+int sr_log_level_of(struct sr_bytes name)
+{
+    for (int i = SR_LOG_DEBUG; i <= SR_LOG_ERROR; i++)
+        if (sr_bytes_eq(name, sr_bytes_str(names[i])))
+            return i;
+    return -1;
+}
+
 enum sr_log_form sr_log_form_of(enum sr_log_wanted wanted, int fd)
 {
     const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
@@ -78,8 +97,6 @@ uint64_t sr_log_left_out(void)
 {
     return atomic_load_explicit(&log_left_out, memory_order_relaxed);
 }
-
-static const char *const names[] = {"debug", "info", "warn", "error"};
 
 /* "12:34:56.789 warn  event  message". A control character becomes '?': no text moves the cursor. */
 static int build_text(struct sr_buf *out, enum sr_log_level level, const char *event, const char *stamp,

@@ -21,7 +21,14 @@ typedef void sr_log_sink(void *ctx, enum sr_log_level level, struct sr_bytes lin
 
 /* NULL: standard error, written by the thread that logs. After the return the old sink is not called. */
 void sr_log_set_sink(sr_log_sink *sink, void *ctx);
+
+/* The least level that is logged; SR_LOG_INFO until it is set. */
 void sr_log_set_level(enum sr_log_level level);
+enum sr_log_level sr_log_level(void);
+
+/* "debug", "info", "warn", "error"; and the level of a name, -1 when there is none. */
+const char *sr_log_level_name(enum sr_log_level level);
+int sr_log_level_of(struct sr_bytes name);
 
 /* How lines look: JSON is the default; the others are for people, on a terminal in colours. */
 enum sr_log_form { SR_LOG_JSON, SR_LOG_TEXT, SR_LOG_COLOURED };

@@ -14,7 +14,9 @@
 #include "bench/gateway.h"
 #include "bench/guards.h"
 #include "bench/isolation.h"
+#include "bench/observe.h"
 #include "bench/paper.h"
+#include "bench/plot.h"
 #include "bench/pool.h"
 #include "bench/pool_pick.h"
 #include "bench/scan.h"
@@ -39,11 +41,13 @@
     X(encoder, "whole passes of encoders, beside the machine's floor and ONNX Runtime")                      \
     X(gateway, "what the gateway adds to a request, beside a plain proxy")                                   \
     X(extproc, "what the external processor adds to a request through Envoy")                                \
+    X(observe, "what tracing costs, sampled and not, and an open live page, beside nothing of it")           \
     X(isolation, "small requests beside clients with long prompts, and the server's memory")                 \
     X(cache, "lookups in the cache's vector index by size, beside hnswlib, FAISS and Milvus; exact hits")    \
     X(guards, "domain, jailbreak and pii over whole prompts, beside ONNX Runtime")                           \
     X(pool, "policies that pick a worker, over engines with prefix caches, beside vllm-router")              \
-    X(paper, "the tables of the paper, on this machine")
+    X(paper, "the tables of the paper, on this machine")                                                     \
+    X(plot, "a picture (SVG) of what another measurement says with --json")
 
 #define ENTRY(name, summary) {#name, summary, sr_bench_##name},
 #define WORD(name, summary)  #name "|"

@@ -10,6 +10,7 @@
 #include "config/load.h"
 #include "probe/probe.h"
 #include "router/router.h"
+#include "signal/patterns.h"
 
 #define SCHEMA_MAX ((size_t)8 << 20)
 #define JSON_MAX   ((size_t)64 << 20)
@@ -41,7 +42,14 @@ static int print_schema(void)
     return done ? SR_EXIT_DONE : sr_cmd_fail(&sr_check_usage, SR_EXIT_FAILED, "cannot write the schema");
 }
 
-/* What only shows when the configuration is used: patterns, model files. */
+/* What the file names on this machine, and patterns: all that is wrong with them, not the first alone. */
+static void probe(const struct sr_config *config, struct sr_problems *problems)
+{
+    sr_probe_models(config, problems);
+    sr_signal_patterns(config, problems);
+}
+
+/* What only shows when the configuration is used: model files. */
 static int compile(const struct sr_config *config, struct sr_problems *problems)
 {
     struct sr_router *engine = NULL;
@@ -57,7 +65,7 @@ static int compile(const struct sr_config *config, struct sr_problems *problems)
 
 static void print_leaves(const char *path, const char *decision, const struct sr_config_rule *rule, bool all)
 {
-    bool guards = strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+    bool guards = sr_config_is_guard_type(rule->type);
     if (rule->op == SR_RULE_LEAF && (all || guards))
         printf("%s: decision `%s`: %s `%s` has on_error: %s\n", path, decision, rule->type, rule->name,
                rule->on_error == SR_ON_ERROR_MATCH ? "match" : "no_match");
@@ -120,7 +128,7 @@ static int check(const char *path, struct sr_json_writer *w)
 {
     const struct sr_config *config = NULL;
     struct sr_problems problems = {0};
-    struct sr_load_options how = {.lenient = lenient, .draft = true, .files = true, .probe = sr_probe_models};
+    struct sr_load_options how = {.lenient = lenient, .draft = true, .files = true, .probe = probe};
     int rc = sr_config_load_file(&config, path, how, &problems);
     bool unread = rc == SR_ENOENT || rc == SR_ETIMEOUT; /* the file itself */
     if (rc == SR_OK)

@@ -10,6 +10,7 @@
 #include "router/purpose.h"
 #include "router/runtime.h"
 #include "semroute/semroute.h"
+#include "serve/consult/consulter.h"
 
 #include <unistd.h>
 
@@ -138,13 +139,19 @@ int sr_cmd_explain(int argc, char **argv)
         .struct_size = sizeof how, .lenient = lenient, .workers = -1, .log_line = drop_line};
     sr_buf_init(&body, REQUEST_MAX);
     sr_log_set_level(SR_LOG_WARN); /* until the configuration sets another */
+    struct sr_consulter *consulter = NULL;
     sr_runtime *runtime = sr_runtime_open(sr_cmd_config(config), &how, message, sizeof message);
+    const struct sr_config *own = runtime ? sr_runtime_config(runtime) : NULL;
+    if (own && sr_consulter_start(&consulter, runtime, own) != SR_OK)
+        sr_log(SR_LOG_WARN, "consult", "no thread left: no model is asked");
+    sr_config_unref(own);
     if (!runtime)
         code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_NO, "%s", message);
     else if (read_body(&operands, &body, &err) != SR_OK)
         code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_FAILED, "%s", err.message);
     else
         code = explain(runtime, sr_buf_view(&body));
+    sr_consulter_stop(consulter);
     if (runtime)
         sr_runtime_close(runtime);
     sr_buf_dispose(&body);

@@ -13,12 +13,13 @@ static const char *host = "127.0.0.1";
 static const char *model = "mock", *kv_form = "vllm";
 static long port = 9001, workers = 1, blocks = 8192, running = 256, waiting, speed = 1, interval = 1;
 static long kv_events = -1, kv_replay;
-static bool engine;
+static bool engine, same_ids;
 static const struct sr_option options[] = {
     {"port", SR_OPTION_NUMBER, &port, "N", "first port, default 9001; 0 takes free ones"},
     {"workers", SR_OPTION_NUMBER, &workers, "K", "listen on N .. N+K-1, default 1"},
     {"host", SR_OPTION_TEXT, &host, "ADDR", "address to listen on, default 127.0.0.1"},
     {"model", SR_OPTION_TEXT, &model, "NAME", "the model of /v1/models and /metrics, default mock"},
+    {"same-ids", SR_OPTION_FLAG, &same_ids, NULL, "equal requests get equal answers, their ids too"},
     {"engine", SR_OPTION_FLAG, &engine, NULL, "answer as fast as a simulated GPU with a prefix cache would"},
     {"blocks", SR_OPTION_NUMBER, &blocks, "N", "blocks of 16 tokens in a worker's cache, default 8192"},
     {"running", SR_OPTION_NUMBER, &running, "N", "requests in a batch, default 256"},
@@ -99,6 +100,7 @@ static struct sr_mock_settings settings_of_options(void)
     settings.port = (uint16_t)port;
     settings.workers = (size_t)workers;
     settings.model = model;
+    settings.same_ids = same_ids;
     settings.engine = engine;
     settings.limits.blocks = (size_t)blocks;
     settings.limits.max_running = (size_t)running;

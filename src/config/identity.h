@@ -7,7 +7,7 @@
 #ifndef SR_CONFIG_IDENTITY_H
 #define SR_CONFIG_IDENTITY_H
 
-#include "config/strings.h"
+#include "config/part/strings.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,12 +7,14 @@
 #include "config/bind/bind.h"
 #include "config/bind/env.h"
 #include "config/bind/secret_file.h"
+#include "config/draft.h"
 #include "config/link/absent.h"
 #include "config/link/canaries.h"
 #include "config/link/files.h"
 #include "config/link/identity.h"
 #include "config/link/limits.h"
 #include "config/link/link.h"
+#include "config/link/methods.h"
 #include "config/link/recipes.h"
 #include "config/migrate/migrate.h"
 #include "config/section/section.h"
@@ -71,6 +73,8 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, const str
     if (b->rc == SR_OK)
         sr_link_recipes(b, root, top, &snapshot->config);
     if (b->rc == SR_OK)
+        sr_link_methods(&snapshot->config);
+    if (b->rc == SR_OK)
         sr_link_canaries(b, root, &snapshot->config);
     if (b->rc == SR_OK && options->files)
         sr_link_files(b, root);
@@ -97,6 +101,8 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
                           .lenient = options.lenient,
                           .draft = options.draft};
     int rc = sr_yaml_parse(&root, &tree, text, problems);
+    if (rc == SR_OK && options.routing.n)
+        rc = sr_config_draft_graft(root, options.routing, &tree, problems);
     if (rc == SR_OK)
         rc = sr_secret_files(&b, root, &tree, options.files, &snapshot->config.watched);
     if (rc == SR_OK)

@@ -15,7 +15,11 @@
 #include "config/config.h"
 #include "config/problems.h"
 
+#define SR_CONFIG_TEXT_MAX ((size_t)16 << 20) /* bytes of a file */
+
 struct sr_load_options {
+    struct sr_bytes
+        routing; /* takes the place of the text's own `routing` (config/draft.h); empty: none does */
     bool lenient;
     bool draft; /* variables that are not set and templates that are not filled in are warnings: for a file
                    that another process will use. What they stand for is empty */

@@ -1,12 +1,14 @@
 /* The list grows to its maximum; problems beyond it are counted. */
 #include "config/problems.h"
 
+#include "base/cut.h"
 #include "base/grow.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void sr_problems_dispose(struct sr_problems *problems)
 {
@@ -29,24 +31,38 @@ static struct sr_problem *problems_push(struct sr_problems *problems)
     return &problems->items[problems->count++];
 }
 
+/* Recipes share rules of the file: what is wrong with one is said once. */
+static bool is_said(const struct sr_problems *problems, const struct sr_problem *problem)
+{
+    for (size_t i = 0; problem->line && i < problems->count; i++) {
+        const struct sr_problem *other = &problems->items[i];
+        if (other->line == problem->line && other->column == problem->column &&
+            other->severity == problem->severity && strcmp(other->message, problem->message) == 0)
+            return true;
+    }
+    return false;
+}
+
 void sr_problems_add(struct sr_problems *problems, enum sr_severity severity, uint32_t line, uint32_t column,
                      const char *fmt, ...)
 {
-    if (severity == SR_PROBLEM_ERROR)
-        problems->errors++;
-    struct sr_problem *problem = problems_push(problems);
-    if (!problem)
-        return;
-    *problem = (struct sr_problem){.severity = severity, .line = line, .column = column};
+    struct sr_problem made = {.severity = severity, .line = line, .column = column};
     char message[SR_ERR_MESSAGE_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    sr_cut_message(message, sizeof message, vsnprintf(message, sizeof message, fmt, args));
     va_end(args);
-    sr_utf8_clean(sr_bytes_str(message), problem->message); /* a cut may have left half a character */
-    for (char *p = problem->message; *p; p++)
+    sr_utf8_clean(sr_bytes_str(message), made.message); /* a cut may have left half a character */
+    for (char *p = made.message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7F)
             *p = ' ';
+    if (is_said(problems, &made))
+        return;
+    if (severity == SR_PROBLEM_ERROR)
+        problems->errors++;
+    struct sr_problem *problem = problems_push(problems);
+    if (problem)
+        *problem = made;
 }
 
 static bool problem_before(const struct sr_problem *a, const struct sr_problem *b)

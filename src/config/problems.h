@@ -28,8 +28,8 @@ struct sr_problems {
 
 void sr_problems_dispose(struct sr_problems *problems);
 
-/* Appends one; the message is cut at SR_ERR_MESSAGE_MAX - 1 bytes, and is one line of valid UTF-8. `errors`
- * counts also what is dropped. */
+/* Appends one; a message that is too long for it is cut (sr_cut_message). It is one line of valid UTF-8.
+ * `errors` counts also what is dropped. What was said at the same place is not said again. */
 void sr_problems_add(struct sr_problems *problems, enum sr_severity severity, uint32_t line, uint32_t column,
                      const char *fmt, ...) SR_PRINTF(5, 6);
 

@@ -146,20 +146,33 @@ uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t b
     return more < (double)(most - base) ? base + (uint64_t)more : most;
 }
 
+const struct sr_config_external *sr_config_preference_model(const struct sr_config *config)
+{
+    for (size_t i = 0; i < config->global.n_externals && !config->global.preference_examples; i++)
+        if (strcmp(config->global.externals[i].role, SR_ROLE_OF_PREFERENCES) == 0)
+            return &config->global.externals[i];
+    return NULL;
+}
+
+bool sr_config_is_guard_type(const char *type)
+{
+    return strcmp(type, "jailbreak") == 0 || strcmp(type, SR_TYPE_CONTRASTIVE) == 0 ||
+           strcmp(type, "pii") == 0;
+}
+
 static bool names_guards(const struct sr_config_rule *rule)
 {
     for (size_t i = 0; i < rule->n_children; i++)
         if (names_guards(&rule->children[i]))
             return true;
-    return (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN) &&
-           (strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0);
+    return (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN) && sr_config_is_guard_type(rule->type);
 }
 
 /* True when an attack or private data makes the rule match. */
 static bool asks_guards(const struct sr_config_rule *rule)
 {
     if (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN)
-        return strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+        return sr_config_is_guard_type(rule->type);
     for (size_t i = 0; rule->op != SR_RULE_NOT && i < rule->n_children; i++)
         if (asks_guards(&rule->children[i]))
             return true;

@@ -79,7 +79,10 @@ struct sr_choice {
 void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision,
                     const struct sr_signal_result *const results[SR_SIGNAL_TYPES], struct sr_choice *out);
 
-/* The same without the models that are barred ([n_models] of the configuration): the best of the other
+/* The scores of the decision's candidates, by which that chooses: into out[n_refs]. */
+void sr_plan_scores(const struct sr_plan *plan, const struct sr_decision *decision, double *out);
+
+/* The same choice without the models that are barred ([n_models] of the configuration): the best of the other
  * candidates, else the default model, else none (model -1). */
 void sr_plan_choose_other(const struct sr_plan *plan, const struct sr_decision *decision, const bool *barred,
                           struct sr_choice *out);

@@ -59,6 +59,16 @@ static const struct sr_config_model_ref *best_ref(const struct sr_config *config
     return best;
 }
 
+void sr_plan_scores(const struct sr_plan *plan, const struct sr_decision *decision, double *out)
+{
+    const struct sr_config *config = plan->config;
+    const struct sr_config_decision *chosen = &config->decisions[decision->decision];
+    const struct sr_config_domain *domain = scoring_domain(config, decision);
+    for (size_t i = 0; i < chosen->n_refs; i++)
+        out[i] = decision->scores ? decision->scores[i]
+                                  : score_of(domain, config->models[chosen->refs[i].model].name);
+}
+
 static const char *effort_of(const struct sr_config *config, const struct sr_config_model_ref *ref)
 {
     if (ref->reasoning_effort && *ref->reasoning_effort)

@@ -51,7 +51,11 @@ enum sr_at {
     SR_AT_DATA,        /* bytes of a file, or plain text if the `type` beside it says so */
     SR_AT_REASONING,   /* settings of reasoning, an object with an effort */
     SR_AT_THINKING,    /* settings of reasoning, an object with a budget of tokens */
+    SR_AT_CALL_NAME,   /* the name of a tool that was called before */
     SR_AT_BACKGROUND,  /* true: the answer is fetched later */
+    SR_AT_PREVIOUS,    /* the id of an answer that this request continues */
+    SR_AT_STORE,       /* false: the answer is not kept */
+    SR_AT_ITEM_ID, /* the id of an item; of an item that has nothing else, of one that the upstream keeps */
 };
 
 /* What a member of an answer, or of an event of a streamed answer, is; the id of its spans. */
@@ -87,6 +91,7 @@ enum sr_answer_at {
     SR_ANSWER_WHOLE_ARGUMENTS,
     SR_ANSWER_INPUT,    /* arguments of a call as JSON: an object, no string */
     SR_ANSWER_SEQUENCE, /* number of an event in its stream */
+    SR_ANSWER_PREVIOUS, /* the id of the answer that this one continues */
 };
 
 /* The class of a string; the tag of its path. A string without a path has the first class. The class of an
@@ -102,8 +107,10 @@ enum sr_class {
     SR_CLASS_IMAGE,     /* URL or bytes of an image or a video */
     SR_CLASS_AUDIO,     /* the same of sound */
     SR_CLASS_FILE,      /* bytes of a file, or the id of an uploaded one */
-    SR_CLASS_ENCRYPTED, /* encrypted reasoning, signatures */
+    SR_CLASS_ENCRYPTED, /* encrypted reasoning, signatures; not those in the members that an API has for them
+                         */
     SR_CLASS_TOKENS,    /* numbers of tokens, vectors; a number is unread too */
+    SR_CLASS_STORED,    /* the id of a conversation or a prompt that the upstream keeps */
     SR_CLASS_MASK = 15,
     SR_CLASS_RESTORES = 16, /* flag added to the class, in answers: redacted values are restored here */
 };
@@ -113,7 +120,7 @@ struct sr_dialect_table {
     size_t n;
 };
 
-/* A dialect's table of answers, compiled: all members, and only those of the usage. */
+/* A dialect's table of answers, compiled: all members, and only those of the usage and of why it ends. */
 struct sr_answer_paths {
     struct sr_paths *all, *counts;
 };
@@ -195,6 +202,9 @@ struct sr_dialect_ops {
     bool needs_max_tokens;   /* without `max_tokens` a request is refused */
     bool takes_usage_option; /* `stream_options` asks for the usage of a stream */
     bool takes_chat_path;    /* a model's own path for chats replaces its path */
+    bool keeps_state;        /* answers are kept, and later requests continue them by id */
+    bool embeds;             /* the encoder may answer it */
+    bool takes_forms;        /* a request may be a multipart/form-data, whose fields are its members */
 
     const char *done; /* data of the event that ends a stream */
     /* What events of this type are; NULL: events have no types, and `done` ends a stream. */

@@ -1,5 +1,5 @@
 /* Embeddings: POST /v1/embeddings. Vectors of different models are not comparable, so a request must name
- * its model. */
+ * its model; an automatic name means the router's own encoder. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/rows.h"
@@ -22,6 +22,7 @@ static const struct sr_path_spec request[] = {
 const struct sr_dialect_ops sr_dialect_embeddings = {
     .name = "embeddings",
     .path = "/v1/embeddings",
+    .embeds = true,
     .request = SR_DIALECT_TABLE(request),
     .answer = {sr_openai_answers, SR_OPENAI_ANSWERS},
     .done = SR_OPENAI_DONE,

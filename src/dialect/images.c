@@ -1,5 +1,4 @@
-/* Images from text: POST /v1/images/generations. Edits arrive as multipart bodies, which are refused, or as
- * JSON. */
+/* Images from text: POST /v1/images/generations. Edits arrive as forms, or as JSON. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/rows.h"
@@ -31,6 +30,7 @@ const struct sr_dialect_ops sr_dialect_images = {
     .name = "images",
     .path = "/v1/images/generations",
     .more = more,
+    .takes_forms = true,
     .request = SR_DIALECT_TABLE(request),
     SR_OPENAI_WRITERS,
 };

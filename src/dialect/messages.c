@@ -26,7 +26,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_ID("messages[].content[].tool_use_id"),
     SR_ROW_ID("messages[].content[].file_id"),
     SR_ROW_INERT("messages[].content[].is_error"),
-    SR_ROW_TEXT("messages[].content[].name"),
+    {"messages[].content[].name", SR_AT_CALL_NAME, SR_CLASS_JUDGED},
     SR_ROW_TEXT("messages[].content[].input"),
     SR_ROW_TEXT("messages[].content[].title"),
     SR_ROW_TEXT("messages[].content[].context"),

@@ -22,6 +22,7 @@ const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS] = {
     {"usage.prompt_tokens_details.cached_tokens", SR_ANSWER_CACHED_TOKENS, INERT},
     {"usage.input_tokens_details.cached_tokens", SR_ANSWER_CACHED_TOKENS, INERT},
     {"usage.cache_creation_input_tokens", SR_ANSWER_CACHE_WRITE_TOKENS, INERT},
+    {"usage.prompt_tokens_details.cache_write_tokens", SR_ANSWER_CACHE_WRITE_TOKENS, INERT},
 
     {"choices", SR_ANSWER_CHOICES, INERT},
     {"choices[]", SR_ANSWER_CHOICE, INERT},

@@ -26,7 +26,7 @@
 
 /* Every answer that an upstream of these endpoints may give, and the items of responses and messages: an
  * upstream may answer in another shape than the request's, and answer guards read that too. */
-enum { SR_OPENAI_ANSWERS = 44 };
+enum { SR_OPENAI_ANSWERS = 45 };
 extern const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS];
 
 #define SR_OPENAI_DONE "[DONE]"

@@ -1,5 +1,5 @@
-/* Any other POST below /v1 that names its model. Only what servers share is named: the rest is judged with
- * its keys. */
+/* Any other POST below /v1 that names its model, transcriptions and translations of audio among them. Only
+ * what servers share is named: the rest is judged with its keys. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/rows.h"
@@ -26,5 +26,6 @@ const struct sr_dialect_ops sr_dialect_other = {
     .name = "other",
     .request = SR_DIALECT_TABLE(request),
     .generates = true,
+    .takes_forms = true,
     SR_OPENAI_WRITERS,
 };

@@ -50,7 +50,14 @@ static size_t number_of(const struct sr_dialect_ops *dialect)
     return i;
 }
 
-/* Compiles the rows of an answer table that describe the usage. */
+/* What is read of every answer: its usage, and why it ends. */
+static bool is_count(uint16_t id)
+{
+    return (id >= SR_ANSWER_USAGE && id <= SR_ANSWER_CHOICES) || id == SR_ANSWER_FINISH ||
+           id == SR_ANSWER_STOP;
+}
+
+/* Compiles these rows of an answer table. */
 static int compile_counts(struct sr_paths **out, const struct sr_dialect_table *table, struct sr_err *err)
 {
     struct sr_path_spec *specs = sr_mem_calloc(table->n + 1, sizeof *specs);
@@ -58,7 +65,7 @@ static int compile_counts(struct sr_paths **out, const struct sr_dialect_table *
     if (!specs)
         return SR_ENOMEM;
     for (size_t i = 0; i < table->n; i++)
-        if (table->specs[i].id >= SR_ANSWER_USAGE && table->specs[i].id <= SR_ANSWER_CHOICES)
+        if (is_count(table->specs[i].id))
             specs[n++] = table->specs[i];
     int rc = sr_paths_new(out, specs, n, err);
     sr_mem_free(specs);

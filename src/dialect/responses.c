@@ -1,5 +1,6 @@
 /* Responses: POST /v1/responses. The input is a string or a list of items: messages, calls, results,
- * reasoning. A stored response or conversation (`previous_response_id`) was judged when it was sent. */
+ * reasoning. Items of a response that this one continues are put into the input first; what the upstream
+ * keeps (a conversation, a prompt, an item that is only named) is unread. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/responses_write.h"
@@ -14,7 +15,7 @@ static const struct sr_path_spec request[] = {
     {"input[]", SR_AT_MESSAGE, SR_CLASS_JUDGED},
     {"input[].type", SR_AT_TYPE, SR_CLASS_INERT},
     {"input[].role", SR_AT_ROLE, SR_CLASS_INERT},
-    SR_ROW_ID("input[].id"),
+    {"input[].id", SR_AT_ITEM_ID, SR_CLASS_ID},
     SR_ROW_ID("input[].call_id"),
     SR_ROW_ID("input[].approval_request_id"),
     SR_ROW_INERT("input[].status"),
@@ -32,7 +33,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_FILE("input[].content[].file_url"),
     SR_ROW_TEXT("input[].content[].filename"),
     SR_ROW_AUDIO("input[].content[].input_audio"),
-    SR_ROW_TEXT("input[].name"),
+    {"input[].name", SR_AT_CALL_NAME, SR_CLASS_JUDGED},
     {"input[].arguments", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
     {"input[].input", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
     {"input[].output", SR_AT_TOOL_RESULT, SR_CLASS_JUDGED},
@@ -59,7 +60,7 @@ static const struct sr_path_spec request[] = {
     {"tool_choice", SR_AT_TOOL_CHOICE, SR_CLASS_INERT},
     SR_ROW_INERT("parallel_tool_calls"),
     SR_ROW_TEXT("prompt"),
-    SR_ROW_ID("prompt.id"),
+    SR_ROW_STORED("prompt.id"),
     SR_ROW_ID("prompt.version"),
     SR_ROW_TEXT("prompt.variables"),
     SR_ROW_TEXT("text"),
@@ -74,8 +75,8 @@ static const struct sr_path_spec request[] = {
     SR_ROW_INERT("truncation"),
     {"max_output_tokens", SR_AT_MAX_OUTPUT_TOKENS, SR_CLASS_INERT},
     SR_ROW_INERT("max_tool_calls"),
-    SR_ROW_ID("previous_response_id"),
-    SR_ROW_ID("conversation"),
+    {"previous_response_id", SR_AT_PREVIOUS, SR_CLASS_ID},
+    SR_ROW_STORED("conversation"),
 };
 
 #define TEXT  SR_CLASS_JUDGED | SR_CLASS_RESTORES
@@ -93,8 +94,9 @@ static const struct sr_path_spec request[] = {
 #define USAGE(at)                                                                                            \
     {at "usage", SR_ANSWER_USAGE, INERT}, {at "usage.input_tokens", SR_ANSWER_PROMPT_TOKENS, INERT},         \
         {at "usage.output_tokens", SR_ANSWER_COMPLETION_TOKENS, INERT},                                      \
+        {at "usage.input_tokens_details.cached_tokens", SR_ANSWER_CACHED_TOKENS, INERT},                     \
     {                                                                                                        \
-        at "usage.input_tokens_details.cached_tokens", SR_ANSWER_CACHED_TOKENS, INERT                        \
+        at "usage.input_tokens_details.cache_write_tokens", SR_ANSWER_CACHE_WRITE_TOKENS, INERT              \
     }
 
 static const struct sr_path_spec answer[] = {
@@ -102,6 +104,7 @@ static const struct sr_path_spec answer[] = {
     {"model", SR_ANSWER_MODEL, INERT},
     {"created_at", SR_ANSWER_CREATED, INERT},
     {"status", SR_ANSWER_STATUS, INERT},
+    {"previous_response_id", SR_ANSWER_PREVIOUS, INERT},
     USAGE(""),
     {"output[]", SR_ANSWER_BLOCK, INERT},
     ITEM("output[]."),
@@ -121,6 +124,7 @@ static const struct sr_path_spec answer[] = {
     {"response.model", SR_ANSWER_MODEL, INERT},
     {"response.created_at", SR_ANSWER_CREATED, INERT},
     {"response.status", SR_ANSWER_STATUS, INERT},
+    {"response.previous_response_id", SR_ANSWER_PREVIOUS, INERT},
     USAGE("response."),
     {"response.output[]", SR_ANSWER_BLOCK, INERT},
     ITEM("response.output[]."),
@@ -173,6 +177,7 @@ const struct sr_dialect_ops sr_dialect_responses = {
     .takes_tools = true,
     .tool_form = SR_TOOL_FORM_FLAT,
     .reasoning = SR_REASONING_FORM_EFFORT,
+    .keeps_state = true,
     .done = SR_OPENAI_DONE,
     .event_kind = event_kind,
     .error = sr_openai_error,

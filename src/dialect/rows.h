@@ -18,6 +18,7 @@
 #define SR_ROW_AUDIO(path)     {path, SR_AT_MEMBER, SR_CLASS_AUDIO}
 #define SR_ROW_FILE(path)      {path, SR_AT_MEMBER, SR_CLASS_FILE}
 #define SR_ROW_ENCRYPTED(path) {path, SR_AT_MEMBER, SR_CLASS_ENCRYPTED}
+#define SR_ROW_STORED(path)    {path, SR_AT_MEMBER, SR_CLASS_STORED}
 #define SR_ROW_TOKENS(path)    {path, SR_AT_MEMBER, SR_CLASS_TOKENS}
 
 /* Members that a request of any dialect may have. `model` is carried: a request is refused unless it is one of
@@ -26,7 +27,7 @@
     {"model", SR_AT_MODEL, SR_CLASS_CARRIED}, {"stream", SR_AT_STREAM, SR_CLASS_INERT},                        \
     {"metadata", SR_AT_METADATA, SR_CLASS_JUDGED}, {"metadata.*", SR_AT_METADATA_ITEM, SR_CLASS_JUDGED},     \
     {"user", SR_AT_USER, SR_CLASS_ID}, SR_ROW_ID("safety_identifier"), SR_ROW_ID("prompt_cache_key"),        \
-    SR_ROW_INERT("prompt_cache_retention"), {"service_tier", SR_AT_SERVICE_TIER, SR_CLASS_INERT}, SR_ROW_INERT("store"),             \
+    SR_ROW_INERT("prompt_cache_retention"), {"service_tier", SR_AT_SERVICE_TIER, SR_CLASS_INERT}, {"store", SR_AT_STORE, SR_CLASS_INERT},  \
     SR_ROW_INERT("priority"), SR_ROW_ID("request_id"), SR_ROW_ID("cache_salt"),                              \
     SR_ROW_INERT("dimensions"), SR_ROW_INERT("encoding_format"), SR_ROW_INERT("truncate_prompt_tokens"),     \
     SR_ROW_INERT("add_special_tokens"), SR_ROW_TEXT("mm_processor_kwargs")
@@ -108,15 +109,24 @@
     SR_ROW_ENCRYPTED("messages[].reasoning_details[].data"),                                                 \
     SR_ROW_ENCRYPTED("messages[].reasoning_details[].signature"),                                            \
     SR_ROW_ENCRYPTED("messages[].content[].signature"),                                                      \
-    SR_ROW_TEXT("messages[].function_call"), SR_ROW_TEXT("messages[].function_call.name"),                   \
+    {"messages[].thinking_blocks", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                     \
+    {"messages[].thinking_blocks[]", SR_AT_PART, SR_CLASS_JUDGED},                                           \
+    {"messages[].thinking_blocks[].type", SR_AT_TYPE, SR_CLASS_INERT},                                       \
+    SR_ROW_TEXT("messages[].thinking_blocks[].thinking"),                                                    \
+    SR_ROW_ENCRYPTED("messages[].thinking_blocks[].signature"),                                              \
+    SR_ROW_ENCRYPTED("messages[].thinking_blocks[].data"),                                                   \
+    SR_ROW_INERT("messages[].thinking_blocks[].cache_control"),                                              \
+    SR_ROW_TEXT("messages[].function_call"),                                                                 \
+    {"messages[].function_call.name", SR_AT_CALL_NAME, SR_CLASS_JUDGED},                                     \
     {"messages[].function_call.arguments", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                             \
     SR_ROW_TEXT("messages[].tool_calls"),                                                                    \
     {"messages[].tool_calls[]", SR_AT_TOOL_CALL, SR_CLASS_JUDGED},                                           \
     SR_ROW_ID("messages[].tool_calls[].id"), SR_ROW_INERT("messages[].tool_calls[].type"),                   \
     SR_ROW_INERT("messages[].tool_calls[].index"), SR_ROW_TEXT("messages[].tool_calls[].function"),          \
-    SR_ROW_TEXT("messages[].tool_calls[].function.name"),                                                    \
+    {"messages[].tool_calls[].function.name", SR_AT_CALL_NAME, SR_CLASS_JUDGED},                             \
     {"messages[].tool_calls[].function.arguments", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                     \
-    SR_ROW_TEXT("messages[].tool_calls[].custom"), SR_ROW_TEXT("messages[].tool_calls[].custom.name"),       \
+    SR_ROW_TEXT("messages[].tool_calls[].custom"),                                                           \
+    {"messages[].tool_calls[].custom.name", SR_AT_CALL_NAME, SR_CLASS_JUDGED},                               \
     {"messages[].tool_calls[].custom.input", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                           \
     {"tools", SR_AT_TOOLS, SR_CLASS_JUDGED}, {"tools[]", SR_AT_TOOL, SR_CLASS_JUDGED},                       \
     SR_ROW_INERT("tools[].type"), SR_ROW_INERT("tools[].cache_control"),                                     \

@@ -1,4 +1,4 @@
-/* Speech from text: POST /v1/audio/speech. Transcriptions arrive as multipart bodies, which are refused. */
+/* Speech from text: POST /v1/audio/speech. Transcriptions are forms (other.c). */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/rows.h"

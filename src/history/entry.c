@@ -5,12 +5,13 @@
 
 #include <math.h>
 
-#define VERSION 1u
+#define VERSION 2u
 #define MAGIC   0x48525331u /* "1SRH" */
 
 void sr_history_facts_init(struct sr_history_facts *facts)
 {
     *facts = (struct sr_history_facts){0};
+    facts->why = SR_LIT("");
     for (int i = 0; i < SR_HISTORY_TEXTS; i++)
         facts->texts[i] = SR_LIT("");
     for (int i = 0; i < SR_HISTORY_NUMBERS; i++)
@@ -65,14 +66,27 @@ static void cut_facts(struct sr_history_facts *f)
             f->numbers[i == SR_HISTORY_REQUEST_BODY ? SR_HISTORY_REQUEST_CUT : SR_HISTORY_RESPONSE_CUT] = 1;
         f->texts[i] = text;
     }
+    if (f->why.n > SR_HISTORY_WHY_MAX)
+        f->why = SR_LIT("");
     f->n_signals = min_of(f->n_signals, SR_HISTORY_SIGNALS_MAX);
     f->n_rules = min_of(f->n_rules, SR_HISTORY_RULES_MAX);
     f->n_candidates = min_of(f->n_candidates, SR_HISTORY_CANDIDATES_MAX);
+    f->n_outcomes = min_of(f->n_outcomes, SR_HISTORY_OUTCOMES_MAX);
+}
+
+/* The texts of an outcome, in the order in which they are written. */
+enum { OUTCOME_TEXTS = 5 };
+
+static void outcome_texts(struct sr_history_outcome *o, struct sr_bytes *texts[OUTCOME_TEXTS])
+{
+    struct sr_bytes *const all[OUTCOME_TEXTS] = {&o->source, &o->target, &o->target_ref, &o->verdict,
+                                                 &o->reason};
+    memcpy(texts, all, sizeof all);
 }
 
 static size_t text_bytes(const struct sr_history_facts *f)
 {
-    size_t n = 0;
+    size_t n = f->why.n;
     for (int i = 0; i < SR_HISTORY_TEXTS; i++)
         n += f->texts[i].n;
     for (size_t i = 0; i < f->n_signals; i++)
@@ -83,6 +97,13 @@ static size_t text_bytes(const struct sr_history_facts *f)
     for (size_t i = 0; i < f->n_candidates; i++)
         n += cut(f->candidates[i].model, SR_HISTORY_TEXT_MAX).n +
              cut(f->candidates[i].excluded, SR_HISTORY_TEXT_MAX).n;
+    for (size_t i = 0; i < f->n_outcomes; i++) {
+        struct sr_history_outcome o = f->outcomes[i];
+        struct sr_bytes *texts[OUTCOME_TEXTS];
+        outcome_texts(&o, texts);
+        for (size_t k = 0; k < OUTCOME_TEXTS; k++)
+            n += cut(*texts[k], SR_HISTORY_TEXT_MAX).n;
+    }
     return n;
 }
 
@@ -92,10 +113,12 @@ static void fill(struct sr_history_entry *entry, const struct sr_history_facts *
     struct sr_history_signal *signals = (struct sr_history_signal *)(void *)(entry + 1);
     struct sr_history_rule *rules = (struct sr_history_rule *)(void *)(signals + f->n_signals);
     struct sr_history_candidate *candidates = (struct sr_history_candidate *)(void *)(rules + f->n_rules);
-    char *at = (char *)(candidates + f->n_candidates);
+    struct sr_history_outcome *outcomes = (struct sr_history_outcome *)(void *)(candidates + f->n_candidates);
+    char *at = (char *)(outcomes + f->n_outcomes);
     entry->f = *f;
     for (int i = 0; i < SR_HISTORY_TEXTS; i++)
         entry->f.texts[i] = put(&at, f->texts[i]);
+    entry->f.why = put(&at, f->why);
     for (size_t i = 0; i < f->n_signals; i++) {
         signals[i] = f->signals[i];
         signals[i].type = put(&at, cut(f->signals[i].type, SR_HISTORY_TEXT_MAX));
@@ -111,9 +134,17 @@ static void fill(struct sr_history_entry *entry, const struct sr_history_facts *
         candidates[i].model = put(&at, cut(f->candidates[i].model, SR_HISTORY_TEXT_MAX));
         candidates[i].excluded = put(&at, cut(f->candidates[i].excluded, SR_HISTORY_TEXT_MAX));
     }
+    for (size_t i = 0; i < f->n_outcomes; i++) {
+        struct sr_bytes *texts[OUTCOME_TEXTS];
+        outcomes[i] = f->outcomes[i];
+        outcome_texts(&outcomes[i], texts);
+        for (size_t k = 0; k < OUTCOME_TEXTS; k++)
+            *texts[k] = put(&at, cut(*texts[k], SR_HISTORY_TEXT_MAX));
+    }
     entry->f.signals = signals;
     entry->f.rules = rules;
     entry->f.candidates = candidates;
+    entry->f.outcomes = outcomes;
 }
 
 int sr_history_entry_new(struct sr_history_entry **out, const struct sr_history_facts *facts)
@@ -121,7 +152,7 @@ int sr_history_entry_new(struct sr_history_entry **out, const struct sr_history_
     struct sr_history_facts f = *facts;
     cut_facts(&f);
     size_t bytes = sizeof **out + f.n_signals * sizeof *f.signals + f.n_rules * sizeof *f.rules +
-                   f.n_candidates * sizeof *f.candidates + text_bytes(&f);
+                   f.n_candidates * sizeof *f.candidates + f.n_outcomes * sizeof *f.outcomes + text_bytes(&f);
     *out = sr_mem_alloc(bytes);
     if (!*out)
         return SR_ENOMEM;
@@ -175,8 +206,8 @@ static void write_text(struct pen *pen, struct sr_bytes text)
 
 static void write_facts(struct pen *pen, const struct sr_history_facts *f)
 {
-    const uint64_t counts[] = {SR_HISTORY_TEXTS, SR_HISTORY_NUMBERS, f->n_signals, f->n_rules,
-                               f->n_candidates};
+    const uint64_t counts[] = {SR_HISTORY_TEXTS, SR_HISTORY_NUMBERS, f->n_signals,
+                               f->n_rules,       f->n_candidates,    f->n_outcomes};
     write_u64(pen, MAGIC, 4);
     write_u64(pen, VERSION, 4);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
@@ -208,6 +239,15 @@ static void write_facts(struct pen *pen, const struct sr_history_facts *f)
         write_real(pen, f->candidates[i].score);
         write_text(pen, f->candidates[i].model);
         write_text(pen, f->candidates[i].excluded);
+    }
+    for (size_t i = 0; i < f->n_outcomes; i++) {
+        struct sr_history_outcome o = f->outcomes[i];
+        struct sr_bytes *texts[OUTCOME_TEXTS];
+        outcome_texts(&o, texts);
+        write_u64(pen, (uint64_t)o.time_us, 8);
+        write_real(pen, o.score);
+        for (size_t k = 0; k < OUTCOME_TEXTS; k++)
+            write_text(pen, *texts[k]);
     }
 }
 
@@ -286,6 +326,8 @@ static void read_head(struct reader *r, struct sr_history_facts *f)
     f->n_signals = (size_t)read_u64(r, 4);
     f->n_rules = (size_t)read_u64(r, 4);
     f->n_candidates = (size_t)read_u64(r, 4);
+    f->n_outcomes = (size_t)read_u64(r, 4);
+    r->bad |= f->n_outcomes > SR_HISTORY_OUTCOMES_MAX;
     r->bad |= f->n_signals > SR_HISTORY_SIGNALS_MAX || f->n_rules > SR_HISTORY_RULES_MAX ||
               f->n_candidates > SR_HISTORY_CANDIDATES_MAX;
     f->time_us = (int64_t)read_u64(r, 8);
@@ -303,7 +345,9 @@ int sr_history_entry_read(struct sr_history_entry **out, struct sr_bytes bytes)
     struct sr_history_signal signals[SR_HISTORY_SIGNALS_MAX];
     struct sr_history_rule rules[SR_HISTORY_RULES_MAX];
     struct sr_history_candidate candidates[SR_HISTORY_CANDIDATES_MAX];
-    struct sr_history_facts f = {.signals = signals, .rules = rules, .candidates = candidates};
+    struct sr_history_outcome outcomes[SR_HISTORY_OUTCOMES_MAX];
+    struct sr_history_facts f = {
+        .signals = signals, .rules = rules, .candidates = candidates, .outcomes = outcomes};
     struct reader r = {.at = (const uint8_t *)bytes.p, .left = bytes.n};
     *out = NULL;
     read_head(&r, &f);
@@ -327,6 +371,14 @@ int sr_history_entry_read(struct sr_history_entry **out, struct sr_bytes bytes)
         candidates[i].score = read_real(&r);
         candidates[i].model = read_text(&r, SR_HISTORY_TEXT_MAX);
         candidates[i].excluded = read_text(&r, SR_HISTORY_TEXT_MAX);
+    }
+    for (size_t i = 0; !r.bad && i < f.n_outcomes; i++) {
+        struct sr_bytes *texts[OUTCOME_TEXTS];
+        outcomes[i].time_us = (int64_t)read_u64(&r, 8);
+        outcomes[i].score = read_real(&r);
+        outcome_texts(&outcomes[i], texts);
+        for (size_t k = 0; k < OUTCOME_TEXTS; k++)
+            *texts[k] = read_text(&r, SR_HISTORY_TEXT_MAX);
     }
     if (r.bad || r.left)
         return SR_EPARSE;

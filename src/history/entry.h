@@ -33,6 +33,7 @@
     X(CURRENCY, currency)                                                                                    \
     X(BASELINE_MODEL, baseline_model)                                                                        \
     X(TENANT, tenant)                                                                                        \
+    X(SESSION, session_id)                                                                                   \
     X(DOOR, door)                                                                                            \
     X(DIALECT, dialect)                                                                                      \
     X(OUTCOME, outcome)                                                                                      \
@@ -43,6 +44,9 @@
     X(GUARD, guard)                                                                                          \
     X(GUARD_ACTION, guard_action)                                                                            \
     X(SELECTION_REASON, selection_reason)                                                                    \
+    X(PROTECTION, protection_action)                                                                         \
+    X(PROTECTION_REASON, protection_reason)                                                                  \
+    X(PROTECTED_MODEL, protected_model)                                                                      \
     X(REQUEST_BODY, request_body)                                                                            \
     X(RESPONSE_BODY, response_body)
 
@@ -124,12 +128,21 @@ struct sr_history_candidate {
     bool chosen;
 };
 
+/* What was reported of the answer, after its end. */
+struct sr_history_outcome {
+    int64_t time_us;                                             /* microseconds since 1970 */
+    double score;                                                /* 0..1; NAN: none */
+    struct sr_bytes source, target, target_ref, verdict, reason; /* "" = none */
+};
+
 /* Limits of an entry; what is beyond them is left out. */
 #define SR_HISTORY_SIGNALS_MAX    32u
 #define SR_HISTORY_RULES_MAX      64u
 #define SR_HISTORY_CANDIDATES_MAX 16u
-#define SR_HISTORY_TEXT_MAX       ((size_t)256)     /* bytes of a name */
-#define SR_HISTORY_BODY_MAX       ((size_t)1 << 20) /* bytes of a body */
+#define SR_HISTORY_OUTCOMES_MAX   8u
+#define SR_HISTORY_TEXT_MAX       ((size_t)256)      /* bytes of a name */
+#define SR_HISTORY_WHY_MAX        ((size_t)32 << 10) /* bytes; a longer one is left out */
+#define SR_HISTORY_BODY_MAX       ((size_t)1 << 20)  /* bytes of a body */
 
 /* What an entry is made of; everything is borrowed. */
 struct sr_history_facts {
@@ -140,7 +153,9 @@ struct sr_history_facts {
     const struct sr_history_signal *signals;
     const struct sr_history_rule *rules;
     const struct sr_history_candidate *candidates;
-    size_t n_signals, n_rules, n_candidates;
+    const struct sr_history_outcome *outcomes;
+    size_t n_signals, n_rules, n_candidates, n_outcomes;
+    struct sr_bytes why; /* a JSON object that says how it came about; empty: none. Not written to disk */
 };
 
 struct sr_history_entry {

@@ -125,6 +125,26 @@ void sr_history_add(struct sr_history *history, struct sr_history_entry *entry)
     } while (n == GROUP);
 }
 
+bool sr_history_replace(struct sr_history *history, const struct sr_history_entry *old,
+                        struct sr_history_entry *entry)
+{
+    struct sr_history_entry *gone = NULL;
+    pthread_mutex_lock(&history->lock);
+    for (uint64_t n = history->next; n > history->first && !gone; n--) {
+        struct sr_history_entry **slot = &history->slots[(n - 1) % history->capacity];
+        if (*slot != old)
+            continue;
+        gone = *slot;
+        *slot = sr_history_entry_ref(entry);
+        history->stats.bytes += entry->bytes - gone->bytes;
+        if (history->keeper.changed)
+            history->keeper.changed(history->keeper.ctx, entry);
+    }
+    pthread_mutex_unlock(&history->lock);
+    sr_history_entry_unref(gone);
+    return gone != NULL;
+}
+
 void sr_history_clear(struct sr_history *history)
 {
     struct sr_history_entry *gone[GROUP];

@@ -24,6 +24,8 @@ struct sr_history_limits {
  */
 struct sr_history_keeper {
     void (*added)(void *ctx, struct sr_history_entry *entry);
+    /* The same of an entry that took the place of one with the same id and times. */
+    void (*changed)(void *ctx, struct sr_history_entry *entry);
     void *ctx;
 };
 
@@ -44,6 +46,11 @@ void sr_history_set_keeper(struct sr_history *history, const struct sr_history_k
 
 /* Adds an entry, with a reference of its own, as the newest. */
 void sr_history_add(struct sr_history *history, struct sr_history_entry *entry);
+
+/* Puts an entry, with a reference of its own, where `old` is. False: that is not there any more. Compares
+ * pointers under the lock, newest first: not for a loop. */
+bool sr_history_replace(struct sr_history *history, const struct sr_history_entry *old,
+                        struct sr_history_entry *entry) SR_WARN_UNUSED;
 
 /* Removes all entries. */
 void sr_history_clear(struct sr_history *history);

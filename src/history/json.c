@@ -151,6 +151,33 @@ static void put_candidates(struct sr_json_writer *w, const struct sr_history_fac
     sr_json_array_end(w);
 }
 
+static void put_outcomes(struct sr_json_writer *w, const struct sr_history_facts *f)
+{
+    if (!f->n_outcomes)
+        return;
+    sr_json_array(w, "outcomes");
+    for (size_t i = 0; i < f->n_outcomes; i++) {
+        const struct sr_history_outcome *o = &f->outcomes[i];
+        const struct {
+            const char *key;
+            struct sr_bytes text;
+        } texts[] = {{"source", o->source},
+                     {"target", o->target},
+                     {"target_ref", o->target_ref},
+                     {"verdict", o->verdict},
+                     {"reason", o->reason}};
+        sr_json_object(w, NULL);
+        sr_history_json_time(w, "timestamp", o->time_us);
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+            if (texts[k].text.n)
+                sr_json_bytes(w, texts[k].key, texts[k].text);
+        if (isfinite(o->score))
+            sr_json_real(w, "score", "%.9g", o->score);
+        sr_json_object_end(w);
+    }
+    sr_json_array_end(w);
+}
+
 void sr_history_json(struct sr_json_writer *w, const char *key, const struct sr_history_entry *entry,
                      const struct sr_history_words *words, bool details)
 {
@@ -170,6 +197,7 @@ void sr_history_json(struct sr_json_writer *w, const char *key, const struct sr_
     put_matches(w, f);
     put_signals(w, f);
     put_candidates(w, f);
+    put_outcomes(w, f);
     sr_json_object_end(w);
 }
 

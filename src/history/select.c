@@ -64,6 +64,8 @@ static const char *read_page(struct sr_history_query *q, struct sr_bytes name, s
     } else if (sr_bytes_eq(name, SR_LIT("per_second"))) {
         if (!read_count(value, &q->per_second) || !q->per_second || q->per_second > SR_HISTORY_RATE_MAX)
             return "per_second must be an integer from 1 to 1000";
+    } else if (sr_bytes_eq(name, SR_LIT("why"))) {
+        q->why = sr_bytes_eq(value, SR_LIT("1"));
     } else if (sr_bytes_eq(name, SR_LIT("showDetails"))) {
         q->details = sr_bytes_eq_nocase(value, SR_LIT("true")) || sr_bytes_eq(value, SR_LIT("1"));
     }
@@ -161,8 +163,6 @@ static bool is_set(const struct sr_history_entry *entry, enum sr_history_number 
 bool sr_history_passes(const struct sr_history_filter *f, const struct sr_history_entry *entry)
 {
     double ms = entry->f.numbers[SR_HISTORY_TOTAL_MS];
-    if (f->session.n) /* no request has one yet */
-        return false;
     if (f->model.n && !is(f->model, entry, SR_HISTORY_SELECTED_MODEL) &&
         !is(f->model, entry, SR_HISTORY_ORIGINAL_MODEL))
         return false;
@@ -172,8 +172,8 @@ bool sr_history_passes(const struct sr_history_filter *f, const struct sr_histor
         (f->cache == SR_HISTORY_CACHE_STREAMED && !is_set(entry, SR_HISTORY_STREAMING)))
         return false;
     return is(f->recipe, entry, SR_HISTORY_RECIPE) && is(f->decision, entry, SR_HISTORY_DECISION) &&
-           is(f->tenant, entry, SR_HISTORY_TENANT) && is(f->outcome, entry, SR_HISTORY_OUTCOME) &&
-           has(entry->f.texts[SR_HISTORY_REQUEST_ID], f->search);
+           is(f->session, entry, SR_HISTORY_SESSION) && is(f->tenant, entry, SR_HISTORY_TENANT) &&
+           is(f->outcome, entry, SR_HISTORY_OUTCOME) && has(entry->f.texts[SR_HISTORY_REQUEST_ID], f->search);
 }
 
 /* ---- walking ---- */
@@ -234,14 +234,15 @@ int sr_history_select(struct sr_history *history, const struct sr_history_filter
     return SR_OK;
 }
 
-struct sr_history_entry *sr_history_find(struct sr_history *history, struct sr_bytes id)
+struct sr_history_entry *sr_history_find(struct sr_history *history, enum sr_history_text which,
+                                         struct sr_bytes text)
 {
     struct sr_history_entry *group[GROUP], *found = NULL;
     uint64_t from = 0, end = sr_history_next(history);
     while (from < end) {
         size_t n = sr_history_take(history, &from, group, GROUP);
         for (size_t i = 0; i < n; i++) {
-            if (sr_bytes_eq(group[i]->f.texts[SR_HISTORY_ID], id)) {
+            if (sr_bytes_eq(group[i]->f.texts[which], text)) {
                 sr_history_entry_unref(found);
                 found = group[i];
             } else {

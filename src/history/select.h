@@ -20,6 +20,7 @@ struct sr_history_query {
     size_t limit, offset;
     bool details;      /* the list has bodies */
     size_t per_second; /* of the live stream */
+    bool why;          /* its events say how each request came about */
 };
 
 #define SR_HISTORY_PAGE      20u
@@ -46,7 +47,8 @@ int sr_history_select(struct sr_history *history, const struct sr_history_filter
                       struct sr_history_selection *out) SR_WARN_UNUSED;
 void sr_history_selection_dispose(struct sr_history_selection *set);
 
-/* The newest entry of that id with a reference, NULL: there is none. */
-struct sr_history_entry *sr_history_find(struct sr_history *history, struct sr_bytes id);
+/* The newest entry that has this text, with a reference; NULL: there is none. */
+struct sr_history_entry *sr_history_find(struct sr_history *history, enum sr_history_text which,
+                                         struct sr_bytes text);
 
 #endif

@@ -152,6 +152,7 @@ static int make_jobs(struct sr_embed *group)
             job->encoder = group->encoder;
             job->priority = group->options.priority;
             job->client = group->options.client;
+            job->origin = group->options.origin;
             job->owner = group;
             job->done = job_done;
             job->item.ids = group->texts[i].windows.items[k].ids;

@@ -20,6 +20,7 @@ struct sr_embed_options {
     size_t max_texts;
     size_t max_ids;  /* of all windows together: what the encoder computes */
     uint64_t client; /* of struct sr_infer_job */
+    struct sr_span_ref origin;
     enum sr_infer_priority priority;
 };
 

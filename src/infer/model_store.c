@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "infer/classifier/neural.h"
 
 #include <dirent.h>
@@ -31,6 +32,8 @@ struct sr_model_store {
     pthread_mutex_t lock; /* of everything but the memo; held while a model is opened */
     struct sr_memo *memo;
     struct sr_metrics *metrics;
+    void (*batch)(void *ctx, const struct sr_infer_batch *batch); /* of the engine; or NULL */
+    void *batch_ctx;
     struct sr_infer *infer;
     _Atomic(struct sr_infer *) running; /* the same, for any thread */
     struct sr_infer_options options;    /* in force or wanted; cpus is `cpus` */
@@ -255,9 +258,10 @@ static int encoder_key(struct sr_buf *key, uint64_t *stamp, const char *folder,
     return rc;
 }
 
-/* The lock is held. */
+/* The lock is held. `opens`: one that is not open is opened, else SR_ENOENT. */
 static int take_encoder(struct sr_model_store *models, const char *folder,
-                        const struct sr_encoder_options *options, struct sr_encoder **out, struct sr_err *err)
+                        const struct sr_encoder_options *options, bool opens, struct sr_encoder **out,
+                        struct sr_err *err)
 {
     struct sr_buf key;
     uint64_t stamp;
@@ -266,9 +270,15 @@ static int take_encoder(struct sr_model_store *models, const char *folder,
     if (rc)
         sr_err_set(err, rc, "%s", sr_strerror(rc));
     struct stored *item = rc ? NULL : find(models, key.data, stamp);
+    if (rc == SR_OK && !item && !opens)
+        rc = SR_ENOENT;
     if (rc == SR_OK && !item) {
         struct stored fresh = {.stamp = stamp};
+        const char *slash = strrchr(folder, '/');
+        struct sr_progress step;
+        sr_progress_begin(&step, "model %.60s", slash && slash[1] ? slash + 1 : folder);
         rc = sr_encoder_open(&fresh.encoder, folder, options, err);
+        sr_progress_end(&step);
         if (rc == SR_OK)
             rc = keep(models, key.data, fresh, &item, err);
         count_encoders(models);
@@ -287,7 +297,16 @@ int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
                            struct sr_err *err)
 {
     pthread_mutex_lock(&models->lock);
-    int rc = take_encoder(models, folder, options, out, err);
+    int rc = take_encoder(models, folder, options, true, out, err);
+    pthread_mutex_unlock(&models->lock);
+    return rc;
+}
+
+int sr_model_store_find_encoder(struct sr_model_store *models, const char *folder,
+                                const struct sr_encoder_options *options, struct sr_encoder **out)
+{
+    pthread_mutex_lock(&models->lock);
+    int rc = take_encoder(models, folder, options, false, out, NULL);
     pthread_mutex_unlock(&models->lock);
     return rc;
 }
@@ -348,6 +367,8 @@ static int take_infer(struct sr_model_store *models, const struct sr_infer_optio
     struct sr_infer_options wanted = *options;
     const char *list = options->cpus && *options->cpus ? options->cpus : NULL;
     wanted.metrics = models->metrics;
+    wanted.batch = models->batch;
+    wanted.batch_ctx = models->batch_ctx;
     int rc = models->infer ? sr_infer_check(&wanted, err) : sr_infer_new(&models->infer, &wanted, err);
     if (rc)
         return rc;
@@ -362,6 +383,13 @@ static int take_infer(struct sr_model_store *models, const struct sr_infer_optio
     models->options = wanted;
     models->options.cpus = cpus;
     return SR_OK;
+}
+
+void sr_model_store_set_batch(struct sr_model_store *models,
+                              void (*batch)(void *ctx, const struct sr_infer_batch *batch), void *ctx)
+{
+    models->batch = batch;
+    models->batch_ctx = ctx;
 }
 
 int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,

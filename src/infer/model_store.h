@@ -23,6 +23,11 @@ struct sr_neural_options;
 /* `metrics` gets the engine's; NULL is allowed; outlives the store. */
 int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics) SR_WARN_UNUSED;
 
+/* Who is told of the engine's batches (struct sr_infer_options). Before the first sr_model_store_infer; `ctx`
+ * outlives the store. */
+void sr_model_store_set_batch(struct sr_model_store *models,
+                              void (*batch)(void *ctx, const struct sr_infer_batch *batch), void *ctx);
+
 /* Stops the engine: jobs in progress end with SR_ECLOSED. NULL is allowed. */
 void sr_model_store_free(struct sr_model_store *models);
 
@@ -49,6 +54,11 @@ int sr_model_store_tokenizer(struct sr_model_store *models, const char *path, st
 int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
                            const struct sr_encoder_options *options, struct sr_encoder **out,
                            struct sr_err *err) SR_WARN_UNUSED;
+
+/* The same if it is open, else SR_ENOENT. */
+int sr_model_store_find_encoder(struct sr_model_store *models, const char *folder,
+                                const struct sr_encoder_options *options,
+                                struct sr_encoder **out) SR_WARN_UNUSED;
 
 /* The neural classifier over an encoder of this store, run by its engine; the reference is the caller's.
  * All callers with the same encoder get the same one; it uses the store's memo, whatever `options` says.

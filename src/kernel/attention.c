@@ -1,7 +1,8 @@
 /*
  * Attention over a packed batch: heads are processed in groups whose packed keys and values fit the scratch.
  * In each group the team's members first pack, then compute blocks of queries; a member that is done takes
- * the next block.
+ * the next block. With relative positions, their terms are computed before the blocks: a product of each
+ * query, and of each key, with one row a bucket.
  */
 #include "kernel/private.h"
 
@@ -9,6 +10,7 @@
 #include <stdatomic.h>
 
 #define GROUP_BYTES ((size_t)8 << 20)
+#define TERM_ROWS   96u /* tokens whose terms are computed at a time */
 
 struct plan {
     const struct sr_attention *a;
@@ -19,12 +21,36 @@ struct plan {
     size_t first, end; /* tokens that are queries */
     size_t first_head, heads;
     char *packs, *work;
+    size_t ld_terms;   /* 0: no relative positions */
+    size_t head_terms; /* floats of a head's terms: of all queries, then of all keys */
+    float *terms;
+    char *products; /* scratch of sr_gemm, `product_bytes` for each member */
+    size_t product_bytes;
     atomic_size_t next;
 };
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/* Any of the matrices: they have one shape. */
+static const struct sr_matrix *any_term(const struct sr_relative *relative)
+{
+    return relative->keys ? relative->keys[0] : relative->queries[0];
+}
+
+/* A row of terms ends a cache line later than a power of two: the terms of one query are in as many rows as
+ * there are keys. */
+static void plan_terms(struct plan *p, size_t tokens)
+{
+    const struct sr_relative *relative = p->a->relative;
+    if (!relative)
+        return;
+    p->ld_terms = sr_round_up(relative->n_buckets, 16) + 16;
+    p->head_terms = 2 * tokens * p->ld_terms;
+    p->product_bytes =
+        sr_round_up(sr_gemm_scratch(any_term(relative), least(tokens, TERM_ROWS)), SR_KERNEL_ALIGN);
 }
 
 static void plan_init(struct plan *p, const struct sr_attention *a, unsigned team_size)
@@ -35,7 +61,8 @@ static void plan_init(struct plan *p, const struct sr_attention *a, unsigned tea
     p->form = &ops->attention[a->type == SR_SCALAR_F32 ? 0 : 1];
     p->rows = tokens / 16 * 16 + 16 * a->n_sequences;
     p->head_bytes = p->form->pack_bytes(a->head_dim, p->rows);
-    size_t fit = GROUP_BYTES / (2 * p->head_bytes);
+    plan_terms(p, tokens);
+    size_t fit = GROUP_BYTES / (2 * p->head_bytes + p->head_terms * sizeof(float));
     p->group = least(a->heads, fit > team_size ? fit : team_size);
     p->first = least(a->first_query, tokens);
     p->end = a->n_queries < tokens - p->first ? p->first + a->n_queries : tokens;
@@ -43,9 +70,10 @@ static void plan_init(struct plan *p, const struct sr_attention *a, unsigned tea
 
 size_t sr_attention_scratch(const struct sr_attention *a, unsigned team_size)
 {
-    struct plan p;
+    struct plan p = {0};
     plan_init(&p, a, team_size);
-    return 2 * p.group * p.head_bytes + team_size * p.form->work_bytes(a->head_dim) + SR_KERNEL_ALIGN;
+    return 2 * p.group * p.head_bytes + team_size * (p.form->work_bytes(a->head_dim) + p.product_bytes) +
+           p.group * p.head_terms * sizeof(float) + SR_KERNEL_ALIGN;
 }
 
 static struct sr_head head_of(const struct plan *p, size_t sequence, size_t index)
@@ -56,6 +84,12 @@ static struct sr_head head_of(const struct plan *p, size_t sequence, size_t inde
     size_t offset = p->form->pack_bytes(a->head_dim, head.first / 16 * 16 + 16 * sequence);
     head.keys = p->packs + 2 * index * p->head_bytes + offset;
     head.values = (char *)head.keys + p->head_bytes;
+    if (p->ld_terms) {
+        const float *terms = p->terms + index * p->head_terms + head.first * p->ld_terms;
+        head.ld_terms = p->ld_terms;
+        head.query_terms = a->relative->keys ? terms : NULL;
+        head.key_terms = a->relative->queries ? terms + p->head_terms / 2 : NULL;
+    }
     return head;
 }
 
@@ -90,6 +124,40 @@ static void pack_part(void *ctx, unsigned part, unsigned parts)
     }
 }
 
+/* The terms of rows [from, to) of the batch: of queries (part 0) or of keys (part 1) of a head. */
+static void compute_terms(const struct plan *p, size_t index, size_t part, size_t from, size_t to, void *work)
+{
+    const struct sr_attention *a = p->a;
+    struct sr_matrix *const *matrices = part ? a->relative->queries : a->relative->keys;
+    size_t head = p->first_head + index, at = from * a->ld + (part * a->heads + head) * a->head_dim;
+    float *terms = p->terms + index * p->head_terms + part * (p->head_terms / 2) + from * p->ld_terms;
+    struct sr_rows x = {(char *)(uintptr_t)a->qkv + at * sr_scalar_size(a->type), a->ld, a->type};
+    struct sr_rows y = {terms, p->ld_terms, SR_SCALAR_F32};
+    if (matrices)
+        sr_gemm(NULL, matrices[head], x, to - from, y, work);
+}
+
+/* Queries that are not asked for need no terms; of keys all do. */
+static void terms_part(void *ctx, unsigned part, unsigned parts)
+{
+    struct plan *p = ctx;
+    (void)parts;
+    size_t tokens = p->a->starts[p->a->n_sequences], asked = p->end - p->first, mine;
+    size_t of_queries = (asked + TERM_ROWS - 1) / TERM_ROWS, of_keys = (tokens + TERM_ROWS - 1) / TERM_ROWS;
+    size_t pieces = of_queries + of_keys;
+    void *work = p->products + part * p->product_bytes;
+    while ((mine = atomic_fetch_add(&p->next, 1)) < p->heads * pieces) {
+        size_t piece = mine % pieces, head = mine / pieces;
+        if (piece < of_queries) {
+            size_t from = p->first + piece * TERM_ROWS;
+            compute_terms(p, head, 0, from, least(from + TERM_ROWS, p->end), work);
+        } else {
+            size_t from = (piece - of_queries) * TERM_ROWS;
+            compute_terms(p, head, 1, from, least(from + TERM_ROWS, tokens), work);
+        }
+    }
+}
+
 /* Computes blocks of queries, head after head. */
 static void answer_part(void *ctx, unsigned part, unsigned parts)
 {
@@ -111,18 +179,27 @@ static void answer_part(void *ctx, unsigned part, unsigned parts)
         }
 }
 
+static void run_part(struct sr_team *team, void (*part)(void *, unsigned, unsigned), struct plan *p)
+{
+    atomic_store(&p->next, 0);
+    sr_team_run(team, part, p);
+}
+
 void sr_attention(struct sr_team *team, const struct sr_attention *a, void *scratch)
 {
     struct plan p = {0};
     plan_init(&p, a, sr_team_size(team));
     assert(a->head_dim == 16 || a->head_dim == 32 || a->head_dim == 64 || a->head_dim == 128);
+    assert(!a->relative || !a->rope);
     p.packs = (char *)(((uintptr_t)scratch + SR_KERNEL_ALIGN - 1) / SR_KERNEL_ALIGN * SR_KERNEL_ALIGN);
     p.work = p.packs + 2 * p.group * p.head_bytes;
+    p.products = p.work + sr_team_size(team) * p.form->work_bytes(a->head_dim);
+    p.terms = (float *)(void *)(p.products + sr_team_size(team) * p.product_bytes);
     for (; p.first_head < a->heads; p.first_head += p.group) {
         p.heads = least(p.group, a->heads - p.first_head);
-        atomic_store(&p.next, 0);
-        sr_team_run(team, pack_part, &p);
-        atomic_store(&p.next, 0);
-        sr_team_run(team, answer_part, &p);
+        run_part(team, pack_part, &p);
+        if (p.ld_terms)
+            run_part(team, terms_part, &p);
+        run_part(team, answer_part, &p);
     }
 }

@@ -235,7 +235,8 @@ static void AT(multiply_keys)(const struct sr_head *head, const char *queries, u
     }
 }
 
-/* The inputs that a strip's queries share: n keys and, in fixed point, their scales. */
+/* The inputs that a strip's queries share: n keys and, in fixed point, their scales; NULL when the scores are
+ * floats already. */
 struct AT(seen) {
     size_t n;
     const float *scales;
@@ -245,6 +246,8 @@ struct AT(seen) {
 SR_INLINE vf AT(score)(const float *scores, const struct AT(seen) * seen, vf own, size_t i)
 {
 #if AT_KIND == AT_FIXED
+    if (!seen->scales)
+        return v_load(scores + i);
     return v_mul(v_mul(v_load_i32((const int32_t *)(const void *)scores + i), own), v_load(seen->scales + i));
 #else
     (void)seen;
@@ -339,6 +342,31 @@ static void AT(join)(const struct sr_head *head, const struct AT(attention_work)
 }
 #endif
 
+/* Adds the terms of relative positions to the scores of the query at `position` for the keys from `from` on;
+ * the scores are floats then. */
+static void AT(add_terms)(const struct sr_head *head, size_t position, size_t from,
+                          const struct AT(seen) * seen, float own, float *scores)
+{
+    const struct sr_relative *relative = head->a->relative;
+    const int32_t *buckets = relative->buckets + (relative->positions - 1 + from - position);
+    const float *of_query = head->query_terms, *of_keys = head->key_terms;
+    float scale = head->a->scale * 1.44269504F;
+    size_t ld = head->ld_terms, n = head->length - from < seen->n ? head->length - from : seen->n;
+    if (AT_KIND == AT_FIXED)
+        for (size_t i = 0; i < seen->n; i += VL)
+            v_store(scores + i, AT(score)(scores, seen, v_set(own), i));
+    if (of_query) {
+        of_query += position * ld;
+        for (size_t i = 0; i < n; i++)
+            scores[i] += of_query[buckets[i]] * scale;
+    }
+    if (of_keys) {
+        of_keys += from * ld;
+        for (size_t i = 0; i < n; i++)
+            scores[i] += of_keys[i * ld + (size_t)buckets[i]] * scale;
+    }
+}
+
 /* Positions that a query sees: [*low, *high]. */
 static void AT(sight)(const struct sr_head *head, size_t position, size_t *low, size_t *high)
 {
@@ -375,8 +403,13 @@ static void AT(strip)(const struct sr_head *head, struct AT(attention_work) * wo
 #if AT_KIND == AT_FIXED
         scale = work->scale[at + r];
 #endif
+        struct AT(seen) now = seen;
+        if (head->a->relative) {
+            AT(add_terms)(head, first + at + r, from, &seen, scale, work->scores[r]);
+            now.scales = NULL;
+        }
         float shrink =
-            AT(soften)(work->scores[r], &seen, scale, (char *)work->weights + r * SR_ATTENTION_KEYS * AT_SIZE,
+            AT(soften)(work->scores[r], &now, scale, (char *)work->weights + r * SR_ATTENTION_KEYS * AT_SIZE,
                        low, high, &work->most[at + r], &work->total[at + r]);
 #if AT_KIND == AT_FIXED
         work->shrink[r] = shrink;

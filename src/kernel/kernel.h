@@ -91,6 +91,16 @@ struct sr_rope;
 int sr_rope_new(struct sr_rope **out, double theta, size_t head_dim, size_t max_positions) SR_WARN_UNUSED;
 void sr_rope_free(struct sr_rope *rope);
 
+/* Scores by relative position (disentangled attention, DeBERTa, arXiv:2006.03654, equation 4): to q_i k_j is
+ * added q_i keys[b] + k_j queries[b], b = buckets[j - i + positions - 1]. One matrix for each head, fp32 or
+ * bf16, [n_buckets][head_dim]; NULL for a term that the model has not. */
+struct sr_relative {
+    struct sr_matrix *const *keys, *const *queries;
+    const int32_t *buckets; /* [2 * positions - 1], each below n_buckets */
+    size_t positions;       /* no sequence is longer */
+    size_t n_buckets;
+};
+
 /* Exact attention within each sequence, never an n x n matrix; softmax in fp32. */
 struct sr_attention {
     const void *qkv; /* [tokens][3 * heads * head_dim]: q, k, v of a token; BF16 or F32 */
@@ -99,12 +109,13 @@ struct sr_attention {
     struct sr_rows out;     /* [tokens][heads * head_dim] */
     const uint32_t *starts; /* [n_sequences + 1] first token of each sequence, then the number of tokens */
     size_t n_sequences;
-    size_t heads, head_dim;        /* head_dim: 16, 32, 64 or 128 */
-    float scale;                   /* 1 / sqrt(head_dim) */
-    size_t window;                 /* keys with |i - j| <= window count; SIZE_MAX: all */
-    const struct sr_rope *rope;    /* applied to q and k with the position in the sequence; NULL: none */
-    size_t first_query, n_queries; /* only these tokens are queries, the rest of `out` is untouched;
-                                      0, SIZE_MAX: all */
+    size_t heads, head_dim;             /* head_dim: 16, 32, 64 or 128 */
+    float scale;                        /* 1 / sqrt(head_dim) */
+    size_t window;                      /* keys with |i - j| <= window count; SIZE_MAX: all */
+    const struct sr_rope *rope;         /* applied to q and k with the position in the sequence; NULL: none */
+    const struct sr_relative *relative; /* not with `rope`; NULL: none */
+    size_t first_query, n_queries;      /* only these tokens are queries, the rest of `out` is untouched;
+                                           0, SIZE_MAX: all */
 };
 size_t sr_attention_scratch(const struct sr_attention *a, unsigned team_size);
 void sr_attention(struct sr_team *team, const struct sr_attention *a, void *scratch);

@@ -87,6 +87,10 @@ struct sr_head {
     const struct sr_attention *a;
     size_t head, first, length; /* `first`: token of the sequence's first position */
     void *keys, *values;        /* packed by this form */
+    /* Terms of relative positions, [length][ld_terms], unscaled: of queries (q keys[b]) and of keys
+     * (k queries[b]); NULL: none. */
+    const float *query_terms, *key_terms;
+    size_t ld_terms;
 };
 
 /* The attention functions of an instruction set for one type of operands. */

@@ -43,6 +43,8 @@ enum sr_mock_echo {
 struct sr_mock_ask {
     enum sr_mock_endpoint endpoint;
     size_t worker;
+    uint64_t
+        own; /* a number that no other answer has; 0: its ids depend on the request and the worker only */
     /* Read from the body, borrowed from it. */
     struct sr_bytes model; /* raw JSON string without the quotes */
     bool stream, include_usage, max_tokens;
@@ -54,7 +56,7 @@ struct sr_mock_ask {
     size_t n_inputs;
     struct sr_bytes body;                    /* as far as it was kept */
     const struct sr_mock_measured *measured; /* NULL: no engine; tokens are then guessed. Borrowed */
-    /* Asked for by headers. */
+    /* Asked for by headers, of the request or of PUT /mock/behaviour. */
     struct sr_bytes text, arguments; /* of the answer, of each call; p NULL: the usual ones. Borrowed */
     uint64_t calls, cached;          /* calls of tools; tokens of the prompt that were cached */
     bool reasons;                    /* reasoning comes before the text */

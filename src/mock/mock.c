@@ -1,6 +1,7 @@
 /* The mock's life: its workers, and what they share. */
 #include "mock/mock.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "mock/private.h"
 
@@ -62,6 +63,11 @@ int sr_mock_new(struct sr_mock **out, struct sr_loop *loop, const struct sr_mock
     mock->loop = loop;
     mock->settings = *settings;
     mock->handler = &sr_mock_handler;
+    rc = sr_random(&mock->seed, sizeof mock->seed);
+    if (rc != SR_OK) {
+        sr_mem_free(mock);
+        return sr_err_set(err, rc, "no random numbers: %s", sr_strerror(rc));
+    }
     sr_buf_init(&mock->head, SR_MOCK_ANSWER_MAX);
     sr_buf_init(&mock->tail, SR_MOCK_ANSWER_MAX);
     rc = open_all(mock, err);

@@ -15,8 +15,8 @@
  * - x-mock-close: head | N      closes instead of answering, or after N bytes of the answer's body
  * - x-mock-slow-read: N         waits N ms after each slice of the request body
  * - x-mock-tools: N             calls the request's tools N times, after the text
- * - x-mock-arguments: JSON      the arguments of these calls (of one request only)
- * - x-mock-text: TEXT           the text of the answer (of one request only)
+ * - x-mock-arguments: JSON      the arguments of these calls
+ * - x-mock-text: TEXT           the text of the answer
  * - x-mock-reasoning: 1         reasoning before the text; also where Messages ask for thinking, and
  * Responses for reasoning
  * - x-mock-cached: N            says that so many tokens of the prompt were cached
@@ -48,6 +48,7 @@ struct sr_mock_settings {
     uint16_t port;     /* of the first worker, the others follow; 0 (default) takes free ones */
     size_t workers;    /* default 1 */
     const char *model; /* the name at /v1/models and /metrics; answers take the request's. Default "mock" */
+    bool same_ids;     /* equal requests to a worker get equal answers, their ids too; default false */
     /* With an engine. */
     bool engine; /* default false: answers come at once */
     struct sr_mock_engine_settings limits;

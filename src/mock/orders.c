@@ -119,9 +119,10 @@ bool sr_mock_order(struct sr_mock_call *call, const struct sr_http_head *head, s
     if (!sr_bytes_eq(head->method, reset ? SR_LIT("POST") : SR_LIT("PUT")))
         return false;
     if (sr_bytes_eq(path, SR_LIT("/mock/behaviour"))) {
-        call->worker->usual = (struct sr_mock_behaviour){0};
-        sr_mock_behaviour_read(&call->worker->usual, head);
-        sr_mock_reply(call, 200, SR_MOCK_JSON, SR_LIT("{}\n"));
+        if (sr_mock_worker_behave(call->worker, head) == SR_OK)
+            sr_mock_reply(call, 200, SR_MOCK_JSON, SR_LIT("{}\n"));
+        else
+            sr_mock_give_up(call);
         return true;
     }
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)

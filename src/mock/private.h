@@ -32,6 +32,7 @@ struct sr_mock_worker {
     struct sr_mock_kept *last, *spare; /* `spare`: an unused one, so that small requests allocate nothing */
     struct sr_buf last_head;
     struct sr_mock_behaviour usual; /* of requests that do not ask for another */
+    struct sr_buf text, arguments;  /* the same, of x-mock-text and x-mock-arguments */
     uint64_t requests, streams, canceled, body_bytes, open;
     struct sr_mock_drive *drive; /* NULL: answers come at once */
     struct sr_deferred kill;
@@ -46,6 +47,7 @@ struct sr_mock {
     struct sr_mock_prompts *prompts;
     struct sr_zmq_publishers *publishers;
     struct sr_buf head, tail; /* scratch of one answer */
+    uint64_t seed, answers;   /* of the numbers of answers */
     size_t n_workers;
     struct sr_mock_worker workers[];
 };
@@ -82,6 +84,10 @@ void sr_mock_kept_unref(struct sr_mock_worker *worker, struct sr_mock_kept *kept
 /* Listens on `port`, 0 takes a free one; worker->mock and ->index are set. The errors of sr_mock_new. */
 int sr_mock_worker_open(struct sr_mock_worker *worker, uint16_t port, struct sr_err *err) SR_WARN_UNUSED;
 void sr_mock_worker_close(struct sr_mock_worker *worker);
+
+/* From now on the worker does with every request what the x-mock-* headers of `head` ask for, and nothing
+ * else. SR_ENOMEM: without its texts. */
+int sr_mock_worker_behave(struct sr_mock_worker *worker, const struct sr_http_head *head) SR_WARN_UNUSED;
 
 /* Closes its port and connections as soon as the stack has unwound; its engine starts again, empty. */
 void sr_mock_worker_kill(struct sr_mock_worker *worker);

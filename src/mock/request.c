@@ -80,11 +80,14 @@ static void on_timer(void *ctx)
         answer(call);
 }
 
-/* A header's value, for as long as the request lives; p NULL: not given. False: out of memory. */
+/* A header's value, else the worker's usual one, for as long as the request lives; p NULL: not given. False:
+ * out of memory. */
 static bool dup_value(struct sr_mock_call *call, const struct sr_http_head *head, struct sr_bytes name,
-                      struct sr_bytes *out)
+                      const struct sr_buf *usual, struct sr_bytes *out)
 {
     struct sr_bytes value = sr_http_head_value(head, name);
+    if (!value.p && usual->len > 0)
+        value = sr_buf_view(usual);
     if (value.p)
         *out = sr_arena_dup(sr_http_request_arena(call->request), value);
     return !value.p || out->p;
@@ -94,15 +97,24 @@ static bool dup_value(struct sr_mock_call *call, const struct sr_http_head *head
 static bool read_asked(struct sr_mock_call *call, const struct sr_http_head *head)
 {
     struct sr_mock_ask *ask = &call->ask;
+    const struct sr_mock_worker *worker = call->worker;
     bool blocks = ask->endpoint != SR_MOCK_COMPLETION;
     ask->calls = blocks ? call->asked.calls : 0;
     ask->reasons = blocks && call->asked.reasons;
     ask->cached = call->asked.cached;
-    if (dup_value(call, head, SR_LIT("x-mock-text"), &ask->text) &&
-        dup_value(call, head, SR_LIT("x-mock-arguments"), &ask->arguments))
+    if (dup_value(call, head, SR_LIT("x-mock-text"), &worker->text, &ask->text) &&
+        dup_value(call, head, SR_LIT("x-mock-arguments"), &worker->arguments, &ask->arguments))
         return true;
     sr_mock_give_up(call);
     return false;
+}
+
+/* Numbers of one mock are all different, those of two mocks that follow each other almost surely too: who
+ * keeps answers by their ids must not meet one twice. */
+static uint64_t own_number(struct sr_mock *mock)
+{
+    uint64_t at = mock->seed + ++mock->answers;
+    return mock->settings.same_ids ? 0 : at ? at : mock->seed + ++mock->answers;
 }
 
 static void begin_post(struct sr_mock_call *call, const struct sr_http_head *head,
@@ -112,6 +124,7 @@ static void begin_post(struct sr_mock_call *call, const struct sr_http_head *hea
     call->post = call->reading = true;
     call->ask.endpoint = endpoint;
     call->ask.worker = worker->index;
+    call->ask.own = own_number(worker->mock);
     worker->open++;
     call->asked = call->worker->usual;
     sr_mock_behaviour_read(&call->asked, head);

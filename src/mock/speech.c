@@ -1,4 +1,4 @@
-/* Blocks, their words, and the numbers of frames. Times and ids are constants on purpose. */
+/* Blocks, their words, and the numbers of frames. Times are constants on purpose. */
 #include "mock/speech.h"
 
 #include <inttypes.h>
@@ -114,8 +114,8 @@ int sr_mock_content(const struct sr_mock_ask *ask, enum sr_mock_block kind, size
         return put_escaped(sr_mock_arguments(ask), out);
     if (ask->text.p)
         return put_escaped(ask->text, out);
-    return sr_buf_printf(out, "Worker %zu answers as %.*s: the prompt has %" PRIu64 " bytes.", ask->worker,
-                         (int)ask->model.n, ask->model.p, ask->prompt_bytes);
+    return sr_buf_printf(out, "This is the answer of worker %zu to %" PRIu64 " bytes, from %.*s.",
+                         ask->worker, ask->prompt_bytes, (int)ask->model.n, ask->model.p);
 }
 
 /* Where word `at` of `text` begins, its space included; the end when there are not so many. */
@@ -201,10 +201,13 @@ void sr_mock_put_tool(const struct sr_mock_ask *ask, size_t call, struct sr_json
     sr_json_string_end(w);
 }
 
-void sr_mock_put_id(const char *key, const char *prefix, size_t number, struct sr_json_writer *w)
+void sr_mock_put_id(const struct sr_mock_ask *ask, const char *key, const char *prefix, size_t number,
+                    struct sr_json_writer *w)
 {
-    char id[40];
-    snprintf(id, sizeof id, "%s%zu", prefix, number);
+    char id[64];
+    int n = snprintf(id, sizeof id, "%s%zu", prefix, number);
+    if (ask->own)
+        snprintf(id + n, sizeof id - (size_t)n, "_%016" PRIx64, ask->own);
     sr_json_text(w, key, id);
 }
 

@@ -75,8 +75,9 @@ void sr_mock_put_tool(const struct sr_mock_ask *ask, size_t call, struct sr_json
 /* The arguments of calls as JSON. */
 struct sr_bytes sr_mock_arguments(const struct sr_mock_ask *ask);
 
-/* An id: `prefix` and a number. */
-void sr_mock_put_id(const char *key, const char *prefix, size_t number, struct sr_json_writer *w);
+/* An id: `prefix`, a number and the answer's own number. */
+void sr_mock_put_id(const struct sr_mock_ask *ask, const char *key, const char *prefix, size_t number,
+                    struct sr_json_writer *w);
 
 /* The tokens of an answer of so many content chunks, and of its reasoning. */
 uint64_t sr_mock_answer_tokens(const struct sr_mock_ask *ask, uint64_t n_chunks);

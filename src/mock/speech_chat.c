@@ -38,7 +38,7 @@ static void put_usage(const struct sr_mock_ask *ask, uint64_t n_chunks, struct s
 static void put_opening(const struct sr_mock_ask *ask, const char *object, struct sr_json_writer *w)
 {
     sr_json_object(w, NULL);
-    sr_mock_put_id("id", "mock-", ask->worker, w);
+    sr_mock_put_id(ask, "id", "mock-", ask->worker, w);
     sr_json_text(w, "object", object);
     sr_json_uint(w, "created", SR_MOCK_CREATED);
     sr_mock_put_model(ask, w);
@@ -61,7 +61,7 @@ static void put_call(const struct sr_mock_ask *ask, size_t call, bool numbered, 
     sr_json_object(w, NULL);
     if (numbered)
         sr_json_uint(w, "index", call);
-    sr_mock_put_id("id", "call_mock_", call, w);
+    sr_mock_put_id(ask, "id", "call_mock_", call, w);
     sr_json_text(w, "type", "function");
     sr_json_object(w, "function");
     sr_mock_put_tool(ask, call, w);
@@ -157,7 +157,7 @@ static int put_usage_frame(const struct sr_mock_ask *ask, const struct sr_mock_b
                            struct sr_json_writer *w)
 {
     sr_json_object(w, NULL);
-    sr_mock_put_id("id", "mock-", ask->worker, w);
+    sr_mock_put_id(ask, "id", "mock-", ask->worker, w);
     sr_json_text(w, "object", is_chat(ask) ? "chat.completion.chunk" : "text_completion");
     sr_json_uint(w, "created", SR_MOCK_CREATED);
     sr_mock_put_model(ask, w);

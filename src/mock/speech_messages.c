@@ -24,7 +24,7 @@ static void put_usage(const struct sr_mock_ask *ask, uint64_t answer, struct sr_
 static void put_opening(const struct sr_mock_ask *ask, const char *key, struct sr_json_writer *w)
 {
     sr_json_object(w, key);
-    sr_mock_put_id("id", "msg_mock_", ask->worker, w);
+    sr_mock_put_id(ask, "id", "msg_mock_", ask->worker, w);
     sr_json_text(w, "type", "message");
     sr_json_text(w, "role", "assistant");
     sr_mock_put_model(ask, w);
@@ -50,7 +50,7 @@ static void put_call(const struct sr_mock_ask *ask, const char *key, size_t call
 {
     sr_json_object(w, key);
     sr_json_text(w, "type", "tool_use");
-    sr_mock_put_id("id", "call_mock_", call, w);
+    sr_mock_put_id(ask, "id", "call_mock_", call, w);
     sr_mock_put_tool(ask, call, w);
     sr_json_raw(w, "input", input);
     sr_json_object_end(w);

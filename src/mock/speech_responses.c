@@ -9,9 +9,10 @@ static const char *const id_prefixes[] = {
     [SR_MOCK_CALL] = "fc_mock_",
 };
 
-static void put_item_id(const char *key, enum sr_mock_block kind, size_t call, struct sr_json_writer *w)
+static void put_item_id(const struct sr_mock_ask *ask, const char *key, enum sr_mock_block kind, size_t call,
+                        struct sr_json_writer *w)
 {
-    sr_mock_put_id(key, id_prefixes[kind], call, w);
+    sr_mock_put_id(ask, key, id_prefixes[kind], call, w);
 }
 
 /* The text of a part or the arguments of a call: nothing yet, what a stream has, or the usual. */
@@ -54,7 +55,7 @@ static void put_call(const struct sr_mock_ask *ask, size_t call, const struct co
                      struct sr_json_writer *w)
 {
     put_text(ask, "arguments", SR_MOCK_CALL, call, content, w);
-    sr_mock_put_id("call_id", "call_mock_", call, w);
+    sr_mock_put_id(ask, "call_id", "call_mock_", call, w);
     sr_mock_put_tool(ask, call, w);
 }
 
@@ -63,7 +64,7 @@ static void put_item(const struct sr_mock_ask *ask, const char *key, enum sr_moc
 {
     static const char *const types[] = {"reasoning", "message", "function_call"};
     sr_json_object(w, key);
-    put_item_id("id", kind, call, w);
+    put_item_id(ask, "id", kind, call, w);
     sr_json_text(w, "type", types[kind]);
     if (kind != SR_MOCK_REASONING)
         sr_json_text(w, "status", content->begun ? "completed" : "in_progress");
@@ -135,7 +136,7 @@ static void put_opening(const struct sr_mock_ask *ask, const char *key, bool don
 {
     bool cut = done && sr_mock_cut(ask);
     sr_json_object(w, key);
-    sr_mock_put_id("id", "resp_mock_", ask->worker, w);
+    sr_mock_put_id(ask, "id", "resp_mock_", ask->worker, w);
     sr_json_text(w, "object", "response");
     sr_json_uint(w, "created_at", SR_MOCK_CREATED);
     sr_json_text(w, "status", cut ? "incomplete" : done ? "completed" : "in_progress");
@@ -217,9 +218,10 @@ static int put_completed(const struct sr_mock_ask *ask, const struct sr_mock_bea
     return event_end(&w);
 }
 
-static void put_where(const struct sr_mock_beat *beat, bool part, struct sr_json_writer *w)
+static void put_where(const struct sr_mock_ask *ask, const struct sr_mock_beat *beat, bool part,
+                      struct sr_json_writer *w)
 {
-    put_item_id("item_id", beat->kind, beat->call, w);
+    put_item_id(ask, "item_id", beat->kind, beat->call, w);
     sr_json_uint(w, "output_index", beat->block);
     if (part)
         sr_json_uint(w, beat->kind == SR_MOCK_TEXT ? "content_index" : "summary_index", 0);
@@ -245,7 +247,7 @@ static int put_part_event(const struct sr_mock_ask *ask, const struct sr_mock_be
     };
     struct content content = {.begun = done, .streamed = true, .beat = beat};
     struct sr_json_writer w = event(types[beat->kind == SR_MOCK_TEXT][done], beat, out);
-    put_where(beat, true, &w);
+    put_where(ask, beat, true, &w);
     put_part(ask, "part", beat->kind, &content, &w);
     return event_end(&w);
 }
@@ -260,7 +262,7 @@ static int put_text_event(const struct sr_mock_ask *ask, const struct sr_mock_be
     };
     const char *whole = beat->kind == SR_MOCK_CALL ? "arguments" : "text";
     struct sr_json_writer w = event(types[beat->kind][done], beat, out);
-    put_where(beat, beat->kind != SR_MOCK_CALL, &w);
+    put_where(ask, beat, beat->kind != SR_MOCK_CALL, &w);
     if (beat->kind == SR_MOCK_CALL && done)
         sr_mock_put_tool(ask, beat->call, &w);
     sr_json_string(&w, done ? whole : "delta");

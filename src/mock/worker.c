@@ -79,6 +79,8 @@ static void on_recover(void *ctx)
 int sr_mock_worker_open(struct sr_mock_worker *worker, uint16_t port, struct sr_err *err)
 {
     sr_buf_init(&worker->last_head, 2 * SR_MOCK_HEAD_MAX);
+    sr_buf_init(&worker->text, SR_MOCK_HEAD_MAX);
+    sr_buf_init(&worker->arguments, SR_MOCK_HEAD_MAX);
     worker->kill.run = close_server;
     worker->kill.ctx = worker;
     sr_timer_init(&worker->recover, worker->mock->loop, on_recover, worker);
@@ -97,6 +99,24 @@ void sr_mock_worker_close(struct sr_mock_worker *worker)
     sr_mock_kept_unref(NULL, worker->last);
     sr_mock_kept_unref(NULL, worker->spare);
     sr_buf_dispose(&worker->last_head);
+    sr_buf_dispose(&worker->text);
+    sr_buf_dispose(&worker->arguments);
+}
+
+static void behave_as_usual(struct sr_mock_worker *worker)
+{
+    worker->usual = (struct sr_mock_behaviour){0};
+    sr_buf_clear(&worker->text);
+    sr_buf_clear(&worker->arguments);
+}
+
+int sr_mock_worker_behave(struct sr_mock_worker *worker, const struct sr_http_head *head)
+{
+    behave_as_usual(worker);
+    sr_mock_behaviour_read(&worker->usual, head);
+    int rc = sr_buf_append_bytes(&worker->text, sr_http_head_value(head, SR_LIT("x-mock-text")));
+    return rc ? rc
+              : sr_buf_append_bytes(&worker->arguments, sr_http_head_value(head, SR_LIT("x-mock-arguments")));
 }
 
 void sr_mock_worker_kill(struct sr_mock_worker *worker)
@@ -110,7 +130,7 @@ int sr_mock_worker_recover(struct sr_mock_worker *worker)
     struct sr_err err = {0};
     sr_timer_stop(&worker->recover);
     sr_deferred_cancel(&worker->kill);
-    worker->usual = (struct sr_mock_behaviour){0};
+    behave_as_usual(worker);
     if (worker->drive) {
         sr_mock_drive_slow(worker->drive, 1);
         sr_mock_drive_hang(worker->drive, false);

@@ -7,6 +7,7 @@
  */
 #include "observe/metrics.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -15,17 +16,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-enum kind { COUNTER, GAUGE, HISTOGRAM };
-
-struct description {
-    enum kind kind;
-    const char *name, *help, *labels;
-    const double *bounds;
-    size_t n_bounds;
-};
 
 static const double bounds_none[] = {SR_BUCKETS_NONE};
 static const double bounds_micro[] = {SR_BUCKETS_MICRO};
@@ -50,9 +40,9 @@ static const double bounds_ratio[] = {SR_BUCKETS_RATIO};
 #define BOUNDS_CONTEXT BOUNDS(bounds_context)
 #define BOUNDS_RATIO   BOUNDS(bounds_ratio)
 
-static const struct description table[SR_METRICS] = {
+static const struct sr_metric_description table[SR_METRICS] = {
 #define DESCRIBE(id, kind, name, help, labels, buckets)                                                      \
-    [SR_METRIC_##id] = {kind, name, help, labels, BOUNDS_##buckets},
+    [SR_METRIC_##id] = {SR_SERIES_##kind, name, help, labels, BOUNDS_##buckets},
     SR_METRIC_LIST(DESCRIBE)
 #undef DESCRIBE
 };
@@ -60,13 +50,22 @@ static const struct description table[SR_METRICS] = {
 /* Twice SR_METRICS_MAX_SERIES, a power of two: keeps probe sequences short. */
 #define SLOTS (2 * SR_METRICS_MAX_SERIES)
 
+#define PEEKS 1000 /* at an exemplar that is just written, which takes nanoseconds */
+
+/* The latest exemplar of a bucket. Who finds it busy goes on without it. */
+struct slot {
+    atomic_flag busy;
+    struct sr_exemplar exemplar; /* at_ns 0: none yet */
+};
+
 /* One set of label values and its numbers. `value` is a double's bits: the value, or a histogram's sum. */
 struct series {
     uint64_t hash;
     size_t n_labels;
     struct sr_bytes labels[SR_METRICS_MAX_LABELS]; /* stored after `buckets` */
     _Atomic uint64_t value;
-    _Atomic uint64_t buckets[]; /* not cumulative; n_bounds + 1 */
+    _Atomic(struct slot *) slots; /* one for each bucket; NULL: no exemplar came yet */
+    _Atomic uint64_t buckets[];   /* not cumulative; n_bounds + 1 */
 };
 
 struct family {
@@ -79,6 +78,7 @@ struct family {
 
 struct sr_metrics {
     pthread_mutex_t lock; /* taken for new series only */
+    uint64_t since_ns;
     struct family families[SR_METRICS];
 };
 
@@ -143,10 +143,10 @@ static struct series *find(const struct family *family, uint64_t hash, const str
     return NULL;
 }
 
-static struct series *series_new(const struct description *what, uint64_t hash, const struct sr_bytes *labels,
-                                 size_t n)
+static struct series *series_new(const struct sr_metric_description *what, uint64_t hash,
+                                 const struct sr_bytes *labels, size_t n)
 {
-    size_t text = 0, n_buckets = what->kind == HISTOGRAM ? what->n_bounds + 1 : 0;
+    size_t text = 0, n_buckets = what->kind == SR_SERIES_HISTOGRAM ? what->n_bounds + 1 : 0;
     for (size_t i = 0; i < n; i++)
         text += labels[i].n;
     struct series *series = sr_mem_calloc(1, sizeof *series + n_buckets * sizeof series->buckets[0] + text);
@@ -164,7 +164,7 @@ static struct series *series_new(const struct description *what, uint64_t hash, 
 }
 
 /* Under the lock. NULL when out of memory. */
-static struct series *insert(struct family *family, const struct description *what, uint64_t hash,
+static struct series *insert(struct family *family, const struct sr_metric_description *what, uint64_t hash,
                              const struct sr_bytes *labels, size_t n)
 {
     struct series *series = find(family, hash, labels);
@@ -219,8 +219,10 @@ static struct series *series_of(struct sr_metrics *metrics, enum sr_metric metri
 static void drop(struct family *family)
 {
     size_t count = atomic_load_explicit(&family->count, memory_order_relaxed);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        sr_mem_free(atomic_load_explicit(&family->order[i]->slots, memory_order_relaxed));
         sr_mem_free(family->order[i]);
+    }
     for (size_t i = 0; count && i < SLOTS; i++)
         atomic_store_explicit(&family->slots[i], NULL, memory_order_relaxed);
     atomic_store_explicit(&family->other, NULL, memory_order_relaxed);
@@ -249,7 +251,7 @@ static void add_double(_Atomic uint64_t *cell, double value)
         ;
 }
 
-static size_t bucket_of(const struct description *what, double value)
+static size_t bucket_of(const struct sr_metric_description *what, double value)
 {
     size_t i = 0;
     while (i < what->n_bounds && value > what->bounds[i])
@@ -257,18 +259,75 @@ static size_t bucket_of(const struct description *what, double value)
     return i;
 }
 
-void sr_metrics_add(struct sr_metrics *metrics, enum sr_metric metric, double value,
-                    const struct sr_bytes *labels)
+/* ---- exemplars ---- */
+
+/* NULL when out of memory. */
+static struct slot *slots_of(struct series *series, size_t n)
 {
-    if (!metrics || isnan(value) || (table[metric].kind == COUNTER && value < 0))
+    struct slot *slots = atomic_load_explicit(&series->slots, memory_order_acquire), *none = NULL;
+    if (slots)
+        return slots;
+    slots = sr_mem_calloc(n, sizeof *slots);
+    if (!slots)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        atomic_flag_clear_explicit(&slots[i].busy, memory_order_relaxed);
+    if (atomic_compare_exchange_strong_explicit(&series->slots, &none, slots, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return slots;
+    sr_mem_free(slots); /* another thread was first */
+    return none;
+}
+
+static void keep(struct slot *slot, double value, const struct sr_metrics_origin *origin)
+{
+    if (atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
+        return;
+    memcpy(slot->exemplar.trace, origin->trace, sizeof slot->exemplar.trace);
+    memcpy(slot->exemplar.span, origin->span, sizeof slot->exemplar.span);
+    slot->exemplar.at_ns = origin->at_ns;
+    slot->exemplar.value = value;
+    atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+}
+
+static struct sr_exemplar peek(struct slot *slot)
+{
+    struct sr_exemplar exemplar = {0};
+    for (int i = 0; i < PEEKS; i++) {
+        if (atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
+            continue;
+        exemplar = slot->exemplar;
+        atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+        break;
+    }
+    return exemplar;
+}
+
+/* ---- updates ---- */
+
+void sr_metrics_observe(struct sr_metrics *metrics, enum sr_metric metric, double value,
+                        const struct sr_bytes *labels, const struct sr_metrics_origin *origin)
+{
+    const struct sr_metric_description *what = &table[metric];
+    if (!metrics || isnan(value) || (what->kind == SR_SERIES_COUNTER && value < 0))
         return;
     struct series *series = series_of(metrics, metric, labels);
     if (!series)
         return;
-    if (table[metric].kind == HISTOGRAM)
-        atomic_fetch_add_explicit(&series->buckets[bucket_of(&table[metric], value)], 1,
-                                  memory_order_relaxed);
+    if (what->kind == SR_SERIES_HISTOGRAM) {
+        size_t bucket = bucket_of(what, value);
+        struct slot *slots = origin ? slots_of(series, what->n_bounds + 1) : NULL;
+        atomic_fetch_add_explicit(&series->buckets[bucket], 1, memory_order_relaxed);
+        if (slots)
+            keep(&slots[bucket], value, origin);
+    }
     add_double(&series->value, value);
+}
+
+void sr_metrics_add(struct sr_metrics *metrics, enum sr_metric metric, double value,
+                    const struct sr_bytes *labels)
+{
+    sr_metrics_observe(metrics, metric, value, labels, NULL);
 }
 
 void sr_metrics_set(struct sr_metrics *metrics, enum sr_metric metric, double value,
@@ -276,7 +335,7 @@ void sr_metrics_set(struct sr_metrics *metrics, enum sr_metric metric, double va
 {
     if (!metrics)
         return;
-    assert(table[metric].kind == GAUGE);
+    assert(table[metric].kind == SR_SERIES_GAUGE);
     struct series *series = series_of(metrics, metric, labels);
     if (!series)
         return;
@@ -287,118 +346,47 @@ void sr_metrics_clear(struct sr_metrics *metrics, enum sr_metric metric)
 {
     if (!metrics)
         return;
-    assert(table[metric].kind != HISTOGRAM);
+    assert(table[metric].kind != SR_SERIES_HISTOGRAM);
     drop(&metrics->families[metric]);
 }
 
-static int put_number(struct sr_buf *out, double value)
+/* ---- reading ---- */
+
+const struct sr_metric_description *sr_metrics_describe(enum sr_metric metric)
 {
-    if (isnan(value))
-        return sr_buf_printf(out, "NaN");
-    if (isinf(value))
-        return sr_buf_printf(out, value > 0 ? "+Inf" : "-Inf");
-    if (value == floor(value) && fabs(value) < 9007199254740992.0)
-        return sr_buf_printf(out, "%.0f", value);
-    char text[32];
-    snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value)
-        snprintf(text, sizeof text, "%.17g", value);
-    return sr_buf_append_bytes(out, sr_bytes_str(text));
+    assert(metric < SR_METRICS);
+    return &table[metric];
 }
 
-static int put_value(struct sr_buf *out, struct sr_bytes value)
+uint64_t sr_metrics_since(const struct sr_metrics *metrics)
 {
-    int rc = SR_OK;
-    for (size_t i = 0; i < value.n && rc == SR_OK; i++) {
-        char c = value.p[i];
-        if (c == '\n')
-            rc = sr_buf_append(out, "\\n", 2);
-        else if (c == '"' || c == '\\')
-            rc = sr_buf_append(out, (char[]){'\\', c}, 2);
-        else
-            rc = sr_buf_append(out, &c, 1);
+    return metrics->since_ns;
+}
+
+size_t sr_metrics_count(const struct sr_metrics *metrics, enum sr_metric metric)
+{
+    assert(metric < SR_METRICS);
+    return atomic_load_explicit(&metrics->families[metric].count, memory_order_acquire);
+}
+
+void sr_metrics_read(const struct sr_metrics *metrics, enum sr_metric metric, size_t at,
+                     struct sr_series *out)
+{
+    assert(at < sr_metrics_count(metrics, metric));
+    struct series *series = metrics->families[metric].order[at];
+    const struct sr_metric_description *what = &table[metric];
+    out->labels = series->labels;
+    out->n_labels = series->n_labels;
+    out->hash = series->hash;
+    out->value = value_of(atomic_load_explicit(&series->value, memory_order_relaxed));
+    out->count = 0;
+    out->n_buckets = what->kind == SR_SERIES_HISTOGRAM ? what->n_bounds + 1 : 0;
+    struct slot *slots = atomic_load_explicit(&series->slots, memory_order_acquire);
+    for (size_t i = 0; i < out->n_buckets; i++) {
+        out->buckets[i] = atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
+        out->count += out->buckets[i];
+        out->exemplars[i] = slots ? peek(&slots[i]) : (struct sr_exemplar){0};
     }
-    return rc;
-}
-
-/* {model="m",le="0.5"}; `bound` NULL: no le. Writes nothing when there is no label. */
-static int put_labels(struct sr_buf *out, const char *names, const struct series *series, const double *bound)
-{
-    int rc = SR_OK;
-    if (series->n_labels == 0 && !bound)
-        return SR_OK;
-    for (size_t i = 0; i < series->n_labels && rc == SR_OK; i++) {
-        int length = (int)strcspn(names, ",");
-        rc = sr_buf_printf(out, "%c%.*s=\"", i ? ',' : '{', length, names);
-        if (rc == SR_OK)
-            rc = put_value(out, series->labels[i]);
-        if (rc == SR_OK)
-            rc = sr_buf_append(out, "\"", 1);
-        names += length + (names[length] == ',');
-    }
-    if (rc == SR_OK && bound) {
-        rc = sr_buf_printf(out, "%cle=\"", series->n_labels ? ',' : '{');
-        if (rc == SR_OK)
-            rc = isinf(*bound) ? sr_buf_printf(out, "+Inf") : sr_buf_printf(out, "%g", *bound);
-        if (rc == SR_OK)
-            rc = sr_buf_append(out, "\"", 1);
-    }
-    return rc == SR_OK ? sr_buf_append(out, "}", 1) : rc;
-}
-
-static int put_sample(struct sr_buf *out, const struct description *what, const char *suffix,
-                      const struct series *series, const double *bound, double value)
-{
-    int rc = sr_buf_printf(out, "%s%s", what->name, suffix);
-    if (rc == SR_OK)
-        rc = put_labels(out, what->labels, series, bound);
-    if (rc == SR_OK)
-        rc = sr_buf_append(out, " ", 1);
-    if (rc == SR_OK)
-        rc = put_number(out, value);
-    return rc == SR_OK ? sr_buf_append(out, "\n", 1) : rc;
-}
-
-static int put_histogram(struct sr_buf *out, const struct description *what, struct series *series)
-{
-    int rc = SR_OK;
-    double sum = value_of(atomic_load_explicit(&series->value, memory_order_relaxed));
-    uint64_t count = 0;
-    for (size_t i = 0; i <= what->n_bounds && rc == SR_OK; i++) {
-        double bound = i < what->n_bounds ? what->bounds[i] : INFINITY;
-        count += atomic_load_explicit(&series->buckets[i], memory_order_relaxed);
-        rc = put_sample(out, what, "_bucket", series, &bound, (double)count);
-    }
-    if (rc == SR_OK)
-        rc = put_sample(out, what, "_sum", series, NULL, sum);
-    return rc == SR_OK ? put_sample(out, what, "_count", series, NULL, (double)count) : rc;
-}
-
-static int put_family(struct sr_buf *out, const struct description *what, const struct family *family)
-{
-    static const char *const kinds[] = {"counter", "gauge", "histogram"};
-    size_t count = atomic_load_explicit(&family->count, memory_order_acquire);
-    int rc = SR_OK;
-    if (count > 0)
-        rc = sr_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", what->name, what->help, what->name,
-                           kinds[what->kind]);
-    for (size_t i = 0; i < count && rc == SR_OK; i++) {
-        struct series *series = family->order[i];
-        if (what->kind == HISTOGRAM)
-            rc = put_histogram(out, what, series);
-        else
-            rc = put_sample(out, what, "", series, NULL,
-                            value_of(atomic_load_explicit(&series->value, memory_order_relaxed)));
-    }
-    return rc;
-}
-
-int sr_metrics_render(struct sr_metrics *metrics, struct sr_buf *out)
-{
-    int rc = SR_OK;
-    for (size_t i = 0; i < SR_METRICS && rc == SR_OK; i++)
-        rc = put_family(out, &table[i], &metrics->families[i]);
-    return rc;
 }
 
 int sr_metrics_new(struct sr_metrics **out)
@@ -408,7 +396,9 @@ int sr_metrics_new(struct sr_metrics **out)
     if (!metrics)
         return SR_ENOMEM;
     pthread_mutex_init(&metrics->lock, NULL);
+    metrics->since_ns = sr_clock_wall_ns();
     for (size_t i = 0; i < SR_METRICS; i++) {
+        assert(table[i].n_bounds < SR_METRICS_MAX_BUCKETS);
         struct family *family = &metrics->families[i];
         family->n_labels = label_count(table[i].labels);
         assert(family->n_labels <= SR_METRICS_MAX_LABELS);

@@ -58,6 +58,9 @@
       UNIT)                                                                                                  \
     X(EXPLORED, COUNTER, "semroute_model_selection_explored_total",                                          \
       "Models that were drawn by chance, to learn.", "decision,model", NONE)                                 \
+    /* action: none, new, hold_current, allow_switch, rescue_switch, bypass */                               \
+    X(PROTECTION, COUNTER, "semroute_protection_total",                                                      \
+      "Choices of a model where conversations keep theirs.", "action", NONE)                                 \
     /* result: taken, unknown, invalid */                                                                    \
     X(FEEDBACK, COUNTER, "semroute_feedback_total", "Outcomes that clients of the API reported.", "result",  \
       NONE)                                                                                                  \
@@ -113,6 +116,8 @@
       "Signals that were answered before the neural classifier had read all; other tiers answered for the "  \
       "rest.",                                                                                               \
       "signal", NONE)                                                                                        \
+    X(MULTILINGUAL_BYTES, COUNTER, "semroute_multilingual_bytes_total",                                      \
+      "Text that the neural classifier of other scripts has read.", "signal", NONE)                          \
     X(NEURAL_UNREAD, COUNTER, "semroute_neural_unread_bytes_total",                                          \
       "Text that other tiers have read, and the neural classifier beside them has not.", "signal", NONE)     \
     X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \
@@ -156,13 +161,24 @@
     X(REMEMBERED_UNITS, COUNTER, "semroute_guard_remembered_units_total",                                    \
       "Units of text whose answer was known from an earlier request.", "signal", NONE)                       \
     X(BUILD_INFO, GAUGE, "semroute_build_info", "Always 1: the program that runs.", "version", NONE)         \
+    X(LOOP_LAG, HISTOGRAM, "semroute_loop_lag_seconds",                                                      \
+      "How much later than asked a timer of an event loop fires.", "", MICRO)                                \
     X(CONFIG_INFO, GAUGE, "semroute_config_info", "Always 1: the configuration that is in force.",           \
       "revision", NONE)                                                                                      \
     /* result: success, error */                                                                             \
     X(CONFIG_RELOADS, COUNTER, "semroute_config_reloads_total", "Attempts to load the configuration anew.",  \
       "result", NONE)                                                                                        \
+    /* use: gateway, extproc, upstream (of CA files: the first that ends) */                                 \
+    X(CERTIFICATE_END, GAUGE, "semroute_certificate_not_after_seconds",                                      \
+      "Until when certificates are valid, in seconds since 1970.", "use", NONE)                              \
     /* state: active, idle */                                                                                \
     X(CONNECTIONS, GAUGE, "semroute_connections", "Connections of clients.", "state", NONE)                  \
+    /* protocol: http1, http2 */                                                                             \
+    X(CONNECTIONS_OPENED, COUNTER, "semroute_connections_opened_total",                                      \
+      "Connections of clients to the gateway.", "protocol", NONE)                                            \
+    /* kind: stream (the client reset one), flood (a connection was closed for too many) */                  \
+    X(HTTP2_RESETS, COUNTER, "semroute_http2_resets_total", "Streams and connections of HTTP/2 cut off.",    \
+      "kind", NONE)                                                                                          \
     X(UPSTREAM_CONNECTIONS, GAUGE, "semroute_upstream_connections", "Connections to backends.",              \
       "backend,state", NONE)                                                                                 \
     /* result: success, error, reused */                                                                     \
@@ -170,6 +186,10 @@
       "Connections to backends opened, failed or taken from the pool.", "backend,result", NONE)              \
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
       "Requests sent again to this backend after a failure.", "backend", NONE)                               \
+    /* reason: slow, ejected (for errors), down (by a health check) */                                       \
+    X(UPSTREAM_TAKEN_BACK, COUNTER, "semroute_upstream_taken_back_total",                                    \
+      "Requests taken back from a backend before their first byte and sent to another one.",                 \
+      "backend,reason", NONE)                                                                                \
     /* reason: connect, reset, timeout (no head in time), garbage (no HTTP), 429, 5xx; inside an answer:     \
      * lost, stalled (no byte in time), deadline (of the listener). backend: that of discovered workers is   \
      * their model */                                                                                        \
@@ -286,10 +306,19 @@
     X(POOL_KV_UNKNOWN, GAUGE, "semroute_pool_kv_unknown_blocks",                                             \
       "Blocks of events that are not remembered: over the limit, or after one that is not known.",           \
       "pool,worker", NONE)                                                                                   \
-    /* log: access, audit, process; result: written, dropped, left_out (repetitions, process log only) */    \
+    /* by: router (its own tokenizer), worker (POST /tokenize), none (estimated) */                          \
+    X(POOL_TOKENIZED, COUNTER, "semroute_pool_tokenized_total",                                              \
+      "Prompts whose tokens were asked for, for policies that know KV caches.", "by", NONE)                  \
     /* result: exported, rejected (by the collector), failed (it never took them), dropped (no room) */      \
     X(TRACE_SPANS, COUNTER, "semroute_trace_spans_total", "Spans that were made, and what became of them.",  \
       "result", NONE)                                                                                        \
+    /* result: exported, failed (the collector never took it) */                                             \
+    X(METRICS_EXPORTS, COUNTER, "semroute_metrics_exports_total", "Exports of metrics to a collector.",      \
+      "result", NONE)                                                                                        \
+    /* result: answered, late, refused (too many in progress), failed */                                     \
+    X(MODEL_QUESTIONS, COUNTER, "semroute_model_questions_total",                                            \
+      "Questions of signals to models over HTTP.", "role,result", NONE)                                      \
+    /* log: access, audit, process; result: written, dropped, left_out (repetitions, process log only) */    \
     X(LOG_LINES, COUNTER, "semroute_log_lines_total", "Lines of each log, and what became of them.",         \
       "log,result", NONE)
 

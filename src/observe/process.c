@@ -5,8 +5,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -63,33 +65,32 @@ static size_t open_descriptors(void)
     return n > 3 ? n - 3 : 0; /* ".", ".." and the directory itself */
 }
 
-static int put(struct sr_buf *out, const char *name, const char *type, const char *help, double value)
-{
-    return sr_buf_printf(out, "# HELP process_%s %s\n# TYPE process_%s %s\nprocess_%s %.17g\n", name, help,
-                         name, type, name, value);
-}
-
-int sr_process_metrics(struct sr_buf *out)
+size_t sr_process_read(struct sr_process_value out[SR_PROCESS_VALUES])
 {
     double stat[STAT_FIELDS + 1], ticks = (double)sysconf(_SC_CLK_TCK), boot = boot_time();
     struct rlimit files;
-    int rc = SR_OK;
+    size_t n = 0, open_files = open_descriptors();
+    struct mallinfo2 heap = mallinfo2();
     if (read_stat(stat) && ticks > 0) {
-        rc = put(out, "cpu_seconds_total", "counter", "User and system CPU time, in seconds.",
-                 (stat[UTIME] + stat[STIME]) / ticks);
-        if (rc == SR_OK)
-            rc = put(out, "virtual_memory_bytes", "gauge", "Virtual memory, in bytes.", stat[VSIZE]);
-        if (rc == SR_OK)
-            rc = put(out, "resident_memory_bytes", "gauge", "Resident memory, in bytes.",
-                     stat[RSS] * (double)sysconf(_SC_PAGESIZE));
-        if (rc == SR_OK && boot > 0)
-            rc = put(out, "start_time_seconds", "gauge", "Start of the process, in seconds since 1970.",
-                     boot + stat[START_TIME] / ticks);
+        out[n++] =
+            (struct sr_process_value){"process_cpu_seconds_total", "User and system CPU time, in seconds.",
+                                      true, (stat[UTIME] + stat[STIME]) / ticks};
+        out[n++] = (struct sr_process_value){"process_virtual_memory_bytes", "Virtual memory, in bytes.",
+                                             false, stat[VSIZE]};
+        out[n++] = (struct sr_process_value){"process_resident_memory_bytes", "Resident memory, in bytes.",
+                                             false, stat[RSS] * (double)sysconf(_SC_PAGESIZE)};
+        if (boot > 0)
+            out[n++] = (struct sr_process_value){"process_start_time_seconds",
+                                                 "Start of the process, in seconds since 1970.", false,
+                                                 boot + stat[START_TIME] / ticks};
     }
-    size_t open_files = open_descriptors();
-    if (rc == SR_OK && open_files > 0)
-        rc = put(out, "open_fds", "gauge", "Open file descriptors.", (double)open_files);
-    if (rc == SR_OK && getrlimit(RLIMIT_NOFILE, &files) == 0)
-        rc = put(out, "max_fds", "gauge", "Bound of the open file descriptors.", (double)files.rlim_cur);
-    return rc;
+    out[n++] = (struct sr_process_value){"process_heap_bytes", "Memory of the heap that is in use, in bytes.",
+                                         false, (double)heap.uordblks + (double)heap.hblkhd};
+    if (open_files > 0)
+        out[n++] = (struct sr_process_value){"process_open_fds", "Open file descriptors.", false,
+                                             (double)open_files};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        out[n++] = (struct sr_process_value){"process_max_fds", "Bound of the open file descriptors.", false,
+                                             (double)files.rlim_cur};
+    return n;
 }

@@ -6,10 +6,19 @@
 #ifndef SR_OBSERVE_PROCESS_H
 #define SR_OBSERVE_PROCESS_H
 
-#include "base/buf.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Appends CPU time, memory, file descriptors and start time in text format; values that cannot be read are
- * left out. SR_ENOMEM, SR_ELIMIT. Any thread. */
-int sr_process_metrics(struct sr_buf *out) SR_WARN_UNUSED;
+#define SR_PROCESS_VALUES 8
+
+struct sr_process_value {
+    const char *name, *help;
+    bool counts; /* a counter; else a gauge */
+    double value;
+};
+
+/* CPU time, memory, file descriptors and start time; values that cannot be read are left out. Their number.
+ * Any thread. */
+size_t sr_process_read(struct sr_process_value out[SR_PROCESS_VALUES]);
 
 #endif

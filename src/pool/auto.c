@@ -6,8 +6,9 @@
  *   new  = blocks of the prompt - overlap
  *   over = blocks that requests hold there with this one - blocks of the cache, at least 0
  *   out  = blocks that are known to be there with this prompt - blocks of the cache, from 0 to new
+ *   lost = blocks of conversations there that go on, with this prompt - blocks of the cache, from 0 to new
  *   cost = (new * (1 + DELAYS * requests there) + blocks that wait to be computed there
- *           + OVER * over + OUT * out) / weight + STEP * load
+ *           + OVER * over + OUT * out + LOST * lost) / weight + STEP * load
  *
  * What is computed delays all that is in progress at the worker: a request that is new to all workers goes
  * where little is in progress, and one that a worker has goes there also when it is busy. What does not fit
@@ -15,9 +16,11 @@
  * prompt, one that was lately asked the same in other words is taken before its equals: the similarity counts
  * as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
  *
- * The four numbers were chosen with `semroute bench pool --simulate` on odd seeds (docs/measurements.md).
+ * The five numbers were chosen with `semroute bench pool --simulate` on odd seeds (docs/measurements.md).
  */
 #include "base/mem.h"
+#include "pool/clock.h"
+#include "pool/returning.h"
 #include "pool/topics.h"
 #include "pool/warm.h"
 
@@ -27,16 +30,19 @@
 #define STEP   8.0 /* blocks: what a request in a step takes from the others */
 #define OVER   2.0 /* of blocks that do not fit: a request is put off, and computed again */
 #define OUT    6.0 /* of blocks that are pushed out: they are computed again, and push out others */
+#define LOST   6.0 /* of blocks that are pushed out before a next turn that is due (returning.h) */
 #define LITTLE 4   /* less than one part in so many of the prompt is an approximate overlap */
 
 struct picking {
     struct sr_pool_warm warm;
     struct sr_topics *topics;
+    struct sr_returning returning;
 };
 
 struct seat {
     struct sr_pool_warm_seat warm;
     struct sr_topics_seat topics;
+    struct sr_returning_seat returning;
 };
 
 /* What is compared for one request. */
@@ -45,6 +51,7 @@ struct comparing {
     const struct sr_pool_ask *ask;
     struct sr_pool_overlaps overlaps;
     double limit;
+    uint64_t now_ns;
     bool by_meaning;
 };
 
@@ -94,16 +101,19 @@ static double meant(const struct comparing *c, const struct seat *seat, float *s
 
 /* What it costs that a worker's cache has no room for the prompt, of which `new` blocks are not there. The
  * engine's blocks are scaled to those of the prompt, where both are known. */
-static double cost_of_room(const struct comparing *c, const struct sr_pool_warm_seat *seat, uint32_t slot,
-                           double new)
+static double cost_of_room(const struct comparing *c, const struct seat *of, uint32_t slot, double new)
 {
     const struct sr_pool_overlaps *o = &c->overlaps;
+    const struct sr_pool_warm_seat *seat = &of->warm;
     double scale = o->told_blocks ? (double)o->blocks / (double)o->told_blocks : 1;
     double room = scale * (double)c->picking->warm.settings->blocks;
     double known = (seat->tells ? scale : 1) * (double)sr_pool_warm_known(&c->picking->warm, seat, slot);
     double over = (double)(o->blocks - o->shared[slot] + seat->held) - room, out = known + new - room;
+    double lost = sr_returning_blocks(&c->picking->returning, &of->returning, c->ask, c->now_ns) +
+                  (double)o->blocks - room;
     out = out < 0 ? 0 : out < new ? out : new;
-    return OUT * out + (over > 0 ? OVER * over : 0);
+    lost = lost < 0 ? 0 : lost < new ? lost : new;
+    return OUT * out + LOST * lost + (over > 0 ? OVER * over : 0);
 }
 
 static double cost_of(const struct comparing *c, const struct sr_pool_member *member, uint32_t *overlap,
@@ -118,14 +128,14 @@ static double cost_of(const struct comparing *c, const struct sr_pool_member *me
         return HUGE_VAL;
     worth = worth > *overlap ? worth : *overlap;
     double new = (double)c->overlaps.blocks - worth, there = load *weight - 1;
-    double room = cost_of_room(c, &seat->warm, slot, new);
+    double room = cost_of_room(c, seat, slot, new);
     return (new *(1 + DELAYS * there) + (double)seat->warm.pending + room) / weight + STEP * load;
 }
 
 static struct comparing compare(struct picking *picking, const struct sr_pool_ask *ask,
                                 const struct sr_pool_candidate *candidates, size_t n)
 {
-    struct comparing c = {.picking = picking, .ask = ask};
+    struct comparing c = {.picking = picking, .ask = ask, .now_ns = sr_pool_clock_ns()};
     uint32_t most = 0;
     c.limit = sr_pool_rank_limit(candidates, n, picking->warm.settings->guard);
     c.overlaps = sr_pool_warm_match(&picking->warm, ask, candidates, n);
@@ -174,6 +184,7 @@ static void placed(void *state, void *seat, uint32_t slot, const struct sr_pool_
                    struct sr_pool_placement *placement)
 {
     struct picking *picking = state;
+    sr_returning_placed(&picking->returning, &((struct seat *)seat)->returning, ask, placement->overlap);
     sr_pool_warm_placed(&picking->warm, &((struct seat *)seat)->warm, slot, ask, placement);
     sr_topics_add(picking->topics, &((struct seat *)seat)->topics, ask->vector, ask->dimensions);
 }
@@ -192,6 +203,8 @@ static void answered(void *state, void *seat, struct sr_pool_placement *placemen
 static void ended(void *state, void *seat, struct sr_pool_placement *placement)
 {
     (void)state;
+    if (placement->ask)
+        sr_returning_ended(&((struct seat *)seat)->returning, placement->ask);
     sr_pool_warm_ended(seat, placement);
 }
 
@@ -203,7 +216,7 @@ static void event(void *state, void *seat, uint32_t slot, const struct sr_pool_k
 static void stats(const void *state, const void *seat, uint32_t slot, struct sr_pool_seat_stats *out)
 {
     sr_pool_warm_stats(&((const struct picking *)state)->warm, seat, slot, out);
-    out->bytes += sizeof(struct sr_topics_seat);
+    out->bytes += sizeof(struct sr_topics_seat) + sizeof(struct sr_returning_seat);
 }
 
 const struct sr_pool_policy_ops sr_pool_auto = {

@@ -16,6 +16,9 @@ bool sr_circuit_is_cooling(const struct sr_pool_worker *worker, uint64_t now_ns)
 /* It is cooling, or has its trial in progress: chosen after all others. */
 bool sr_circuit_is_open(const struct sr_pool_worker *worker, uint64_t now_ns);
 
+/* It is down, or in a cooldown for its failures: what it has may never be answered. */
+bool sr_circuit_is_ejected(const struct sr_pool_worker *worker, uint64_t now_ns);
+
 /* Begins the trial of a worker that is half open. False: another request is its trial. `*trial` becomes true
  * when this request is it, which then ends it. */
 bool sr_circuit_enter(struct sr_pool_worker *worker, bool *trial) SR_WARN_UNUSED;

@@ -11,9 +11,10 @@
 #define LOOKED_AT   256 /* workers at most; more are not needed for a median */
 #define KNOWN       6.0 /* requests of which the times are known */
 #define HOLD_NS     (UINT64_C(30) * 1000 * 1000 * 1000) /* for which it is believed without a new review */
-#define TIMES_LEAST 2.0                                 /* from which a worker counts as more loaded */
-#define LEAST_SHARE 0.1                                 /* of its requests, with which a worker comes back */
-#define ROW_MAX     10                                  /* ejections in a row that make the next one longer */
+#define USED_LEAST  1.0 /* rate from which a worker counts among the group's */
+#define TIMES_LEAST 2.0 /* from which a worker counts as more loaded */
+#define LEAST_SHARE 0.1 /* of its requests, with which a worker comes back */
+#define ROW_MAX     10  /* ejections in a row that make the next one longer */
 
 struct looked_at {
     struct sr_pool_worker *worker;
@@ -153,7 +154,7 @@ void sr_outlier_review(struct sr_pool_group *group, const struct sr_pool_candida
                        uint64_t now_ns)
 {
     struct looked_at at[LOOKED_AT];
-    size_t count = 0, well = 0;
+    size_t count = 0, used = 0, well = 0;
     uint64_t last = atomic_load_explicit(&group->reviewed_ns, memory_order_relaxed);
     if (n < 2 || now_ns - last < REVIEW_NS ||
         !atomic_compare_exchange_strong(&group->reviewed_ns, &last, now_ns))
@@ -162,9 +163,12 @@ void sr_outlier_review(struct sr_pool_group *group, const struct sr_pool_candida
         const struct sr_pool_member *member = candidates[i].member;
         if (sr_circuit_is_cooling(member->worker, now_ns) || sr_outlier_is_slow(member->worker, now_ns))
             continue;
+        bool known = look_at(&at[count], group, member, now_ns);
         well++;
-        count += look_at(&at[count], group, member, now_ns);
+        used += known || at[count].rate >= USED_LEAST;
+        count += known;
     }
-    if (count >= 2 && count * 2 > well)
+    /* Workers that get no requests say nothing; of more than two, two are too few to say which is slow. */
+    if (count >= 2 && count * 2 > used && (count > 2 || count == well))
         weigh(group, candidates, n, at, count, now_ns);
 }

@@ -94,6 +94,7 @@ struct sr_pool_kv_event {
     size_t n;
     bool has_parent;
     uint64_t parent;
+    uint64_t root;          /* without a parent: of sr_pool_kv_root */
     const uint32_t *tokens; /* [n * block_size]; NULL unless stored */
     uint32_t block_size;
 };

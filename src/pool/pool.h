@@ -99,6 +99,13 @@ uint32_t sr_pool_group_needs(const struct sr_pool_group *group);
 const char *sr_pool_group_policy(const struct sr_pool_group *group);
 const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group *group);
 
+/* What a group's workers are now. */
+struct sr_pool_group_count {
+    size_t workers, down; /* all; those that a health check found down */
+    size_t well;          /* those that are neither down nor in cooldown */
+};
+void sr_pool_group_count(struct sr_pool_group *group, struct sr_pool_group_count *out);
+
 /* A worker of the group is not in cooldown or down, with room or without. */
 bool sr_pool_group_is_well(struct sr_pool_group *group);
 

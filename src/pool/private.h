@@ -40,6 +40,7 @@ struct sr_pool_worker {
     struct sr_bytes key;         /* the identity */
     size_t refs;                 /* references of members; guarded by the pool's lock */
     _Atomic uint64_t cooldown_until_ns;
+    _Atomic uint64_t ejected_until_ns; /* the same of cooldowns in which it answers nothing, it seems */
     _Atomic uint32_t in_flight;
     _Atomic uint32_t failures, unreachable, ejections; /* in a row */
     _Atomic bool down;                                 /* by a health check */

@@ -11,6 +11,8 @@
 #include "pool/queue.h"
 #include "pool/roster.h"
 
+#include <math.h>
+
 int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group, struct sr_arena *arena)
 {
     *ticket = (struct sr_ticket){.at = -1, .chosen = -1};
@@ -114,6 +116,19 @@ bool sr_pool_group_is_well(struct sr_pool_group *group)
         well = !sr_circuit_is_open(roster->members[i]->worker, now);
     sr_roster_unref(group, roster);
     return well;
+}
+
+void sr_pool_group_count(struct sr_pool_group *group, struct sr_pool_group_count *out)
+{
+    uint64_t now = sr_pool_clock_ns();
+    struct sr_pool_roster *roster = sr_roster_ref(group);
+    *out = (struct sr_pool_group_count){.workers = roster->n};
+    for (size_t i = 0; i < roster->n; i++) {
+        struct sr_pool_worker *worker = roster->members[i]->worker;
+        out->down += atomic_load_explicit(&worker->down, memory_order_relaxed);
+        out->well += !sr_circuit_is_open(worker, now);
+    }
+    sr_roster_unref(group, roster);
 }
 
 bool sr_ticket_is_stale(const struct sr_ticket *ticket)
@@ -268,6 +283,63 @@ bool sr_ticket_retry(struct sr_ticket *ticket)
     }
     ticket->retries = true;
     return true;
+}
+
+/* ---- away from where it is ---- */
+
+const char *sr_ticket_left_behind(const struct sr_ticket *ticket)
+{
+    uint64_t now = sr_pool_clock_ns();
+    if (!ticket->in_flight)
+        return NULL;
+    const struct sr_pool_worker *worker = ticket->candidates[ticket->at].member->worker;
+    sr_outlier_review(ticket->group, ticket->candidates, ticket->n, now);
+    if (atomic_load_explicit(&worker->down, memory_order_relaxed))
+        return "down";
+    if (sr_circuit_is_ejected(worker, now))
+        return "ejected";
+    return sr_outlier_is_slow(worker, now) ? "slow" : NULL;
+}
+
+/* Where a request may go that has waited in vain: workers that are well and not busier than most. */
+struct refuge {
+    const struct sr_ticket *ticket;
+    uint64_t now;
+    double load; /* the mean of those that are well */
+};
+
+static bool is_well(const struct refuge *refuge, size_t candidate)
+{
+    const struct sr_pool_worker *worker = refuge->ticket->candidates[candidate].member->worker;
+    return !sr_circuit_is_open(worker, refuge->now) && !sr_outlier_is_slow(worker, refuge->now);
+}
+
+static bool is_refuge(void *ctx, size_t candidate)
+{
+    const struct refuge *refuge = ctx;
+    return is_well(refuge, candidate) &&
+           sr_pool_member_load(refuge->ticket->candidates[candidate].member) <= refuge->load;
+}
+
+int sr_ticket_choose_well(struct sr_ticket *ticket)
+{
+    struct refuge refuge = {.ticket = ticket, .now = sr_pool_clock_ns()};
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < ticket->n; i++) {
+        double load = is_well(&refuge, i) ? sr_pool_member_load(ticket->candidates[i].member) : HUGE_VAL;
+        sum += isinf(load) ? 0 : load;
+        count += !isinf(load);
+    }
+    refuge.load = count > 0 ? sum / count : 0;
+    bool retried = ticket->retries;
+    if (!sr_ticket_retry(ticket))
+        return -1;
+    int at = sr_ticket_choose_among(ticket, is_refuge, &refuge);
+    if (at < 0 && !retried) {
+        ticket->retries = false;
+        atomic_fetch_sub_explicit(&ticket->group->pool->retries, 1, memory_order_relaxed);
+    }
+    return at;
 }
 
 void sr_ticket_again(struct sr_ticket *ticket)

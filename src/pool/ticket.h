@@ -98,6 +98,16 @@ int sr_ticket_wait(struct sr_ticket *ticket, const struct sr_ticket_waiting *wai
 /* Leaves the queue: `done` is not called. No effect when it does not wait. */
 void sr_ticket_leave(struct sr_ticket *ticket);
 
+/* Why a request whose answer has not begun should not wait any longer where it is: its worker is "down" by a
+ * health check, "ejected" for its errors, or "slow". NULL: it is well, or only asks for a pause
+ * (Retry-After), or the request is at none. Compares the workers of the group, now and then. */
+const char *sr_ticket_left_behind(const struct sr_ticket *ticket);
+
+/* As sr_ticket_retry and sr_ticket_choose, and only a worker that is neither slow nor in cooldown or down,
+ * nor busier than most: for a request that could as well stay where it is. -1: it should, and nothing
+ * changed. */
+int sr_ticket_choose_well(struct sr_ticket *ticket);
+
 /* As sr_ticket_choose, among the candidates for which `allows` returns true. NULL: among all. */
 int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx);
 

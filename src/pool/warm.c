@@ -199,6 +199,11 @@ void sr_pool_warm_ended(struct sr_pool_warm_seat *seat, struct sr_pool_placement
 
 /* ---- events ---- */
 
+uint64_t sr_pool_kv_root(struct sr_bytes adapter, struct sr_bytes salt)
+{
+    return adapter.n || salt.n ? sr_hash64(salt, sr_hash64(adapter, 1)) : 0;
+}
+
 uint64_t sr_pool_kv_hash(uint64_t before, const uint32_t *tokens, size_t n)
 {
     uint64_t hash = sr_hash64(sr_bytes_of((const char *)tokens, n * sizeof *tokens), before);
@@ -216,7 +221,8 @@ static void forget(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, ui
 static void stored(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
                    const struct sr_pool_kv_event *event)
 {
-    uint64_t hash = event->has_parent ? sr_kv_map_get(&seat->names, event->parent) : 0, own[CHUNK];
+    uint64_t hash = event->has_parent ? sr_kv_map_get(&seat->names, event->parent) : event->root;
+    uint64_t own[CHUNK];
     if (event->has_parent && !hash) {
         seat->unknown += event->n;
         return;

@@ -76,7 +76,11 @@ void sr_pool_warm_event(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
 void sr_pool_warm_stats(const struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat, uint32_t slot,
                         struct sr_pool_seat_stats *out);
 
-/* The hash of a block of the engine's tokens after the one before, 0 for the first; never 0. */
+/* What the first block of a prompt comes after: 0, or what tells apart prompts of the same tokens, which are
+ * those of an adapter (LoRA) or with a salt. Both may be empty. */
+uint64_t sr_pool_kv_root(struct sr_bytes adapter, struct sr_bytes salt);
+
+/* The hash of a block of the engine's tokens after the one before, the root for the first; never 0. */
 uint64_t sr_pool_kv_hash(uint64_t before, const uint32_t *tokens, size_t n);
 
 #endif

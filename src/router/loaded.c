@@ -3,12 +3,14 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "config/load.h"
 #include "infer/locate.h"
 #include "probe/probe.h"
 #include "signal/neural/neural.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void say(char *error, size_t size, const char *text)
 {
@@ -86,6 +88,14 @@ static int prepare_encoder(const struct sr_loading *in, const struct sr_config *
     return SR_OK;
 }
 
+/* Clients may ask for its vectors; it is opened with the first. */
+static int offer_encoder(const struct sr_config *config, struct sr_router *router)
+{
+    char folder[SR_LOCATE_MAX];
+    const char *name = names_encoder(config) ? config->global.inference.encoder : NULL;
+    return sr_locate_model(folder, name, NULL) ? SR_OK : sr_router_set_embeds(router, folder);
+}
+
 void sr_unload(struct sr_loaded *loaded)
 {
     sr_router_unref(loaded->router);
@@ -93,19 +103,20 @@ void sr_unload(struct sr_loaded *loaded)
     *loaded = (struct sr_loaded){0};
 }
 
-int sr_load(const struct sr_loading *in, struct sr_loaded *out, char *error, size_t size)
+static int load(const struct sr_loading *in, struct sr_loaded *out, char *error, size_t size)
 {
     const struct sr_config *config;
-    *out = (struct sr_loaded){0};
     int rc = load_config(in, &config, error, size);
     if (rc)
         return rc;
     struct sr_err err = {0};
     rc = sr_router_new(&out->router, config, in->models, in->pool, &err);
     if (!rc)
-        sr_router_set_arms(out->router, in->arms);
+        sr_router_set_learned(out->router, in->arms, in->holds);
     if (!rc && in->options->encoder)
         rc = prepare_encoder(in, config, out, &err);
+    if (!rc && in->options->encoder)
+        rc = offer_encoder(config, out->router);
     if (rc && err.line && error && size)
         snprintf(error, size, "%s:%u:%u: error: %s", in->path ? in->path : "(built-in)", err.line, err.column,
                  err.message);
@@ -113,5 +124,16 @@ int sr_load(const struct sr_loading *in, struct sr_loaded *out, char *error, siz
         say(error, size, err.message[0] ? err.message : sr_strerror(rc));
     if (rc)
         sr_unload(out);
+    return rc;
+}
+
+int sr_load(const struct sr_loading *in, struct sr_loaded *out, char *error, size_t size)
+{
+    struct sr_progress step;
+    const char *slash = in->path ? strrchr(in->path, '/') : NULL;
+    *out = (struct sr_loaded){0};
+    sr_progress_begin(&step, "configuration %.60s", slash ? slash + 1 : in->path ? in->path : "(built-in)");
+    int rc = load(in, out, error, size);
+    sr_progress_end(&step);
     return rc;
 }

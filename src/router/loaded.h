@@ -23,6 +23,7 @@ struct sr_loading {
     struct sr_model_store *models;
     struct sr_pool *pool;
     struct sr_select_arms *arms;
+    struct sr_holds *holds;
 };
 
 /* Loads. On an error nothing is open, and `error` [size] says what and where. Warnings go to the log. */

@@ -14,15 +14,6 @@ void sr_logs_init(struct sr_logs *logs, const struct sr_runtime_options *options
     pthread_mutex_init(&logs->lock, NULL);
 }
 
-static enum sr_log_level log_level(const char *name)
-{
-    static const char *const names[] = {"debug", "info", "warn", "error"};
-    for (int i = 0; i < 4; i++)
-        if (sr_bytes_eq(sr_bytes_str(name), sr_bytes_str(names[i])))
-            return (enum sr_log_level)i;
-    return SR_LOG_INFO;
-}
-
 static struct sr_lines *swap(struct sr_logs *logs, struct sr_logs_sink *sink, struct sr_lines *fresh)
 {
     pthread_mutex_lock(&logs->lock);
@@ -76,16 +67,21 @@ static const char *audit_target(const struct sr_config *config)
 
 int sr_logs_apply(struct sr_logs *logs, const struct sr_config *config, struct sr_err *err)
 {
-    sr_log_set_level(log_level(config->global.log_level));
     const char *access = config->global.access_log;
     int fd = strcmp(access, "stdout") == 0   ? STDOUT_FILENO
              : strcmp(access, "stderr") == 0 ? STDERR_FILENO
                                              : -1;
     enum sr_log_wanted wanted = (enum sr_log_wanted)config->global.access_log_format;
-    sr_log_set_form(sr_log_form_of((enum sr_log_wanted)config->global.log_format, STDERR_FILENO));
     atomic_store(&logs->form, (int)(logs->options->log_line ? SR_LOG_JSON : sr_log_form_of(wanted, fd)));
     int rc = apply(logs, SR_LOG_ACCESS, access, err);
-    return rc ? rc : apply(logs, SR_LOG_AUDIT, audit_target(config), err);
+    if (!rc)
+        rc = apply(logs, SR_LOG_AUDIT, audit_target(config), err);
+    int level = sr_log_level_of(sr_bytes_str(config->global.log_level));
+    if (rc || level < 0)
+        return rc;
+    sr_log_set_level((enum sr_log_level)level);
+    sr_log_set_form(sr_log_form_of((enum sr_log_wanted)config->global.log_format, STDERR_FILENO));
+    return SR_OK;
 }
 
 enum sr_log_form sr_logs_form(struct sr_logs *logs)

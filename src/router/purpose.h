@@ -2,7 +2,7 @@
  * What an exchange is for. The doors serve; the API and the commands also explain a request and file answers
  * that are known before they were asked for.
  *
- * Not a part of the public interface. Both functions are called right after sr_exchange_new.
+ * Not a part of the public interface. Called right after an exchange is made.
  */
 #ifndef SR_ROUTER_PURPOSE_H
 #define SR_ROUTER_PURPOSE_H
@@ -20,6 +20,13 @@ void sr_exchange_explains(sr_exchange *exchange);
 
 /* ttl_s: how long the answer is kept, 0: for ever, -1: as the policy says. */
 void sr_exchange_warms(sr_exchange *exchange, int64_t ttl_s);
+
+struct sr_router;
+
+/* sr_exchange_new by another router than the runtime's own, of which it takes a reference: to explain a
+ * request by a draft (sr_runtime_draft), and for nothing else. */
+sr_exchange *sr_exchange_new_by(sr_runtime *runtime, struct sr_router *router,
+                                const struct sr_request_head *head, const struct sr_exchange_env *env);
 
 /* How an exchange that warms has ended. */
 struct sr_warmed {

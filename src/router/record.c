@@ -25,19 +25,29 @@ const struct sr_config_decision *sr_record_decision(const struct sr_record *reco
     return record->decision.decision >= 0 ? &config->decisions[record->decision.decision] : NULL;
 }
 
+static const char *const outcomes[] = {
+    [SR_OUTCOME_ROUTED] = "routed",     [SR_OUTCOME_DEFAULT] = "default", [SR_OUTCOME_PASSED] = "passed",
+    [SR_OUTCOME_DEGRADED] = "degraded", [SR_OUTCOME_FAST] = "fast",       [SR_OUTCOME_LOCAL] = "local",
+    [SR_OUTCOME_REFUSED] = "refused",   [SR_OUTCOME_SHED] = "shed",       [SR_OUTCOME_FAILED] = "failed",
+    [SR_OUTCOME_BLOCKED] = "blocked",   [SR_OUTCOME_CACHED] = "cached",
+};
+static const char canceled[] = "canceled";
+
 const char *sr_record_outcome(const struct sr_record *record)
 {
-    static const char *const names[] = {
-        [SR_OUTCOME_ROUTED] = "routed",     [SR_OUTCOME_DEFAULT] = "default", [SR_OUTCOME_PASSED] = "passed",
-        [SR_OUTCOME_DEGRADED] = "degraded", [SR_OUTCOME_FAST] = "fast",       [SR_OUTCOME_LOCAL] = "local",
-        [SR_OUTCOME_REFUSED] = "refused",   [SR_OUTCOME_SHED] = "shed",       [SR_OUTCOME_FAILED] = "failed",
-        [SR_OUTCOME_BLOCKED] = "blocked",   [SR_OUTCOME_CACHED] = "cached",
-    };
     if (record->end == SR_END_CLIENT_GONE)
-        return "canceled";
+        return canceled;
     if (record->end == SR_END_UPSTREAM_LOST)
-        return "failed";
-    return record->has_verdict ? names[record->outcome] : "canceled";
+        return outcomes[SR_OUTCOME_FAILED];
+    return record->has_verdict ? outcomes[record->outcome] : canceled;
+}
+
+bool sr_record_is_outcome(struct sr_bytes name)
+{
+    bool is = sr_bytes_eq(name, sr_bytes_str(canceled));
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+        is |= outcomes[i] && sr_bytes_eq(name, sr_bytes_str(outcomes[i]));
+    return is;
 }
 
 const char *sr_canary_side_name(enum sr_canary_side side)

@@ -100,11 +100,22 @@ struct sr_record_recall {
 
 /* The limit that refused the request. */
 struct sr_record_limit {
-    const char *rule; /* NULL: none did; "": it could not be asked */
-    bool away;        /* the store of the counters did not answer */
-    int64_t max, remaining;
-    uint64_t reset_s; /* since 1970 */
-    bool no_retry;    /* a retry soon is of no use */
+    const char *rule;      /* NULL: none did; "": it could not be asked */
+    bool away;             /* the store of the counters did not answer */
+    double max, remaining; /* whole requests or tokens, or a cost */
+    uint64_t reset_s;      /* since 1970 */
+    bool no_retry;         /* a retry soon is of no use */
+};
+
+/* What was decided of the conversation's model. */
+struct sr_record_protection {
+    bool known;             /* protection is on, and the decision has several candidates: the rest is set */
+    bool observes;          /* the action is only told */
+    const char *scope;      /* "conversation", "session" */
+    const char *action;     /* "none", "new", "hold_current", "allow_switch", "rescue_switch", "bypass" */
+    const char *reason;     /* a constant */
+    const char *model;      /* that the conversation has; "" = none */
+    uint64_t key, decision; /* of the conversation, 0: it is not named; hash of the decision's name */
 };
 
 /* The pool that has the request, where its model has several. */
@@ -150,6 +161,7 @@ enum sr_record_part {
     SR_PART_CACHE,
     SR_PART_EDIT,
     SR_PART_PICK,
+    SR_PART_QUEUE, /* a wait for a worker with room */
 };
 
 struct sr_record_phase {
@@ -163,10 +175,11 @@ struct sr_record {
     const char *dialect;   /* "chat", ... */
     struct sr_bytes id;    /* the client's request id, else a generated one */
     const char *replay_id; /* under which the request is kept after its end; NULL: it is not, or not known */
-    struct sr_bytes peer, method, path;
-    struct sr_bytes tenant; /* from trusted sources; empty: unknown */
-    bool skipped_guards;    /* a trusted tenant's header skipped what protects */
-    bool debug;             /* the client asked for explanations in headers */
+    struct sr_bytes peer, protocol, method, path;
+    struct sr_bytes tenant;  /* from trusted sources; empty: unknown */
+    struct sr_bytes session; /* the client's name for what belongs together; empty: none */
+    bool skipped_guards;     /* a trusted tenant's header skipped what protects */
+    bool debug;              /* the client asked for explanations in headers */
     uint64_t bytes_in;
     struct sr_times times;
     struct sr_record_trace trace;
@@ -176,6 +189,7 @@ struct sr_record {
     /* what the request asks for */
     bool automatic;     /* the client asked for an automatic model */
     const char *recipe; /* that routes it; NULL: it names its model, or no model is known yet */
+    bool tells_recipe;  /* the file has recipes or entrypoints: clients are told */
     const char *canary; /* of which it is a request; NULL: none */
     enum sr_canary_side canary_side;
     bool explains;        /* it is only explained: no client waits for an answer */
@@ -193,6 +207,7 @@ struct sr_record {
     const struct sr_plan *plan; /* the plan of `decision`; NULL: none */
     struct sr_decision decision;
     const struct sr_ranking *ranking; /* of the decision's candidates; NULL: there was nothing to rank */
+    struct sr_record_protection protection;
     struct sr_choice choice;
     struct sr_record_guard guard;
     const bool *without; /* decisions that did not count for this request, of the configuration; NULL: none */
@@ -247,6 +262,7 @@ struct sr_record {
     bool streamed;      /* it was a stream that stages read */
     bool saw_done;      /* a stream reached its end */
     uint64_t bytes_out; /* bytes that the client got */
+    uint64_t events;    /* of a stream, with data */
     struct sr_usage usage;
     struct sr_record_answer_guard answer_guard;
     enum sr_end end;
@@ -261,6 +277,9 @@ const struct sr_config_decision *sr_record_decision(const struct sr_record *reco
 
 /* The name of the request's outcome, for metric labels and the access log. */
 const char *sr_record_outcome(const struct sr_record *record);
+
+/* Is it the name of an outcome? */
+bool sr_record_is_outcome(struct sr_bytes name);
 
 /* "control", "canary" */
 const char *sr_canary_side_name(enum sr_canary_side side);

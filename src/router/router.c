@@ -58,16 +58,43 @@ static int target_headers(struct sr_target *target, const struct sr_config_backe
     return SR_OK;
 }
 
+/* The names that dialects have for what a backend speaks. NULL: it takes each request as it is. */
+static const char *const api_names[] = {[SR_SPEAKS_CHAT] = "chat",
+                                        [SR_SPEAKS_RESPONSES] = "responses",
+                                        [SR_SPEAKS_MESSAGES] = "messages",
+                                        [SR_SPEAKS_ANY] = NULL};
+
+static bool may_get_chats(int speaks)
+{
+    return speaks == SR_SPEAKS_ANY || speaks == SR_SPEAKS_CHAT;
+}
+
+/* What the model's backends speak, and the one path that chats have there. */
+static int model_apis(struct sr_router_model *out, const struct sr_config_model *model, struct sr_err *err)
+{
+    const struct sr_config_backend *first = NULL;
+    int speaks = model->n_backends ? model->backends[0].api_format : model->api_format;
+    for (size_t i = 0; i < model->n_backends; i++) {
+        const struct sr_config_backend *backend = &model->backends[i];
+        out->mixed |= backend->api_format != speaks;
+        if (!may_get_chats(backend->api_format))
+            continue;
+        first = first ? first : backend;
+        if (strcmp(first->chat_path, backend->chat_path) != 0)
+            return sr_err_set(err, SR_EINVAL, "model `%s`: its backends must have the same chat_path",
+                              model->name);
+    }
+    out->chat_path = sr_bytes_str(first ? first->chat_path : "");
+    out->api = out->mixed || !api_names[speaks] ? -1 : sr_translate_api_named(api_names[speaks]);
+    return SR_OK;
+}
+
 static int model_prepare(struct sr_router_model *out, const struct sr_config_model *model,
                          struct sr_arena *arena, struct sr_err *err)
 {
     struct sr_target *targets = sr_arena_calloc(arena, model->n_backends, sizeof *targets);
     if (!targets)
         return SR_ENOMEM;
-    _Static_assert(SR_TRANSLATE_MESSAGES - SR_TRANSLATE_CHAT == SR_SPEAKS_MESSAGES - SR_SPEAKS_CHAT,
-                   "one order");
-    out->api = model->api_format == SR_SPEAKS_ANY ? -1 : model->api_format - SR_SPEAKS_CHAT;
-    out->chat_path = sr_bytes_str(model->n_backends ? model->backends[0].chat_path : "");
     for (size_t i = 0; i < model->n_backends; i++) {
         const struct sr_config_backend *backend = &model->backends[i];
         targets[i] = (struct sr_target){
@@ -82,18 +109,16 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
             .tls_ca_file = backend->tls_ca_file,
             .tls_verify = backend->tls_verify,
             .weight = backend->weight,
+            .api = api_names[backend->api_format],
         };
         if (target_headers(&targets[i], backend, arena))
             return SR_ENOMEM;
         out->has_key |= sr_config_backend_has_key(backend);
         out->top_level_effort |= host_takes_effort(backend->host);
-        if (!sr_bytes_eq(out->chat_path, sr_bytes_str(backend->chat_path)))
-            return sr_err_set(err, SR_EINVAL, "model `%s`: its backends must have the same chat_path",
-                              model->name);
     }
     out->targets = targets;
     out->n_targets = model->n_backends;
-    return SR_OK;
+    return model_apis(out, model, err);
 }
 
 static int policies_prepare(struct sr_router *router)
@@ -267,14 +292,16 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
     for (size_t i = 0; i < config->n_models; i++) {
         rc = model_prepare(&router->models[i], &config->models[i], &router->arena, err);
         if (!rc && pool)
-            rc = sr_router_pools_open(&router->models[i], config, &config->models[i], pool, &router->arena,
-                                      err);
+            rc = sr_router_pools_open(&router->models[i], config, &config->models[i], models, pool,
+                                      &router->arena, err);
         if (!rc && pool)
             router->models[i].tally = sr_pool_tally_get(pool, config->models[i].name);
         if (rc)
             return rc;
     }
-    rc = pick_prepare(router, models, err);
+    rc = pool ? SR_OK : sr_router_pools_check(config, err);
+    if (!rc)
+        rc = pick_prepare(router, models, err);
     if (!rc)
         rc = recipes_prepare(router, models, err);
     return rc ? rc : canaries_prepare(router, models, err);
@@ -319,14 +346,27 @@ const struct sr_router *sr_router_profile(const struct sr_router *router, int re
     return recipe < 0 ? router : router->recipes[recipe];
 }
 
-void sr_router_set_arms(struct sr_router *router, struct sr_select_arms *arms)
+int sr_router_set_embeds(struct sr_router *router, const char *folder)
 {
-    router->arms = arms;
+    const char *slash = strrchr(folder, '/');
+    router->embeds = sr_arena_dup(&router->arena, sr_bytes_str(slash && slash[1] ? slash + 1 : folder)).p;
+    return router->embeds ? SR_OK : SR_ENOMEM;
+}
+
+static void set_learned(struct sr_router *profile, struct sr_select_arms *arms, struct sr_holds *holds)
+{
+    profile->arms = arms;
+    profile->holds = holds;
+}
+
+void sr_router_set_learned(struct sr_router *router, struct sr_select_arms *arms, struct sr_holds *holds)
+{
+    set_learned(router, arms, holds);
     for (size_t i = 0; i < router->config->n_recipes; i++)
-        router->recipes[i]->arms = arms;
+        set_learned(router->recipes[i], arms, holds);
     for (size_t i = 0; i < router->config->global.n_canaries; i++)
         if (router->canaries[i].side)
-            router->canaries[i].side->arms = arms;
+            set_learned(router->canaries[i].side, arms, holds);
 }
 
 void sr_router_unref(struct sr_router *router)

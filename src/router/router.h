@@ -13,17 +13,22 @@
 #include "dialect/registry.h"
 #include "pool/sizes.h"
 #include "select/select.h"
+#include "select/state/holds.h"
 #include "semroute/semroute.h"
 #include "signal/readers.h"
 #include "signal/topic/embedding_reader.h"
 
 struct sr_toolbox; /* router/toolbox/toolbox.h */
+struct sr_prompts;
 /* Workers of a model that a policy chooses among. */
 struct sr_router_pool {
     const struct sr_config_pool *entry; /* NULL: none */
     struct sr_pool_group *group;
     const struct sr_target *targets; /* in the order of the group's members */
     size_t n_targets;
+    const struct sr_config_backend *const
+        *backends;              /* [n_targets]: what each of them is in the configuration */
+    struct sr_prompts *prompts; /* tells the tokens of prompts (router/prompt/prompt.h); NULL: workers do */
     bool discovered; /* the workers are the group's; the model's first target is the pattern of each */
 };
 
@@ -35,7 +40,8 @@ struct sr_router_model {
     struct sr_pool_sizes *sizes; /* of its requests, where it has several pools; else NULL */
     struct sr_pool_tally *tally; /* of its requests; NULL: the router has no pool */
     struct sr_bytes chat_path;   /* replaces the path of chat completions; empty = as the client asked */
-    int api;                     /* enum sr_translate_api; -1: that of the request */
+    int api;                     /* enum sr_translate_api; -1: that of the request, or it is `mixed` */
+    bool mixed;                  /* its targets speak different APIs (`api` of each) */
     bool has_key;                /* a target has its own credentials: the client's are not sent to it */
     bool top_level_effort;       /* its hosts take `reasoning_effort` at the top level */
 };
@@ -64,6 +70,7 @@ struct sr_router {
                                an attack or private data at once; NULL: nothing */
     struct sr_selector *selectors; /* [decisions]: how candidates are chosen; zeroed: static, or one only */
     struct sr_select_arms *arms;   /* what algorithms learn; borrowed; NULL: nothing */
+    struct sr_holds *holds;        /* which models conversations have; borrowed; NULL: none */
     struct sr_plan *shadow;        /* decisions that are only recorded; NULL: there are none */
     bool shadow_named;             /* requests that name their model pass some of them */
     bool partial;                  /* some decisions count for a share of the requests */
@@ -83,6 +90,7 @@ struct sr_router {
     struct sr_router_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
     size_t max_body;                /* limit of a request body in bytes; 413 above it */
+    const char *embeds;             /* name of the encoder that embeds texts for clients; NULL: none does */
 };
 
 /* Takes one reference of `config`, also on failure. Model files come from `models`, the workers' groups
@@ -105,7 +113,11 @@ void sr_router_unref(struct sr_router *router);
 /* The profile of a recipe, an index of the configuration; of -1 the whole router itself. */
 const struct sr_router *sr_router_profile(const struct sr_router *router, int recipe);
 
-/* Where bandits and the like learn, of all profiles. */
-void sr_router_set_arms(struct sr_router *router, struct sr_select_arms *arms);
+/* Texts of clients are embedded by the encoder in this folder, whose last part is its name. Once, before any
+ * exchange. SR_ENOMEM. */
+int sr_router_set_embeds(struct sr_router *router, const char *folder) SR_WARN_UNUSED;
+
+/* Where bandits and the like learn, and which models conversations have, of all profiles. */
+void sr_router_set_learned(struct sr_router *router, struct sr_select_arms *arms, struct sr_holds *holds);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "router/prompt/prompt.h"
 
 static struct sr_pool_settings settings_of(const struct sr_config_pool *entry)
 {
@@ -36,7 +37,8 @@ static int take_targets(struct sr_router_pool *out, const struct sr_router_model
                         struct sr_arena *arena)
 {
     struct sr_target *targets = sr_arena_calloc(arena, of->n_targets + 1, sizeof *targets);
-    if (!targets)
+    const struct sr_config_backend **from = sr_arena_calloc(arena, of->n_targets + 1, sizeof(void *));
+    if (!targets || !from)
         return SR_ENOMEM;
     for (size_t i = 0; i < of->n_targets && !out->discovered; i++) {
         const struct sr_target *target = &of->targets[i];
@@ -50,9 +52,11 @@ static int take_targets(struct sr_router_pool *out, const struct sr_router_model
             .weight = target->weight,
             .backup = out->entry && sr_config_pool_is_backup(out->entry, &model->backends[i]),
         };
+        from[out->n_targets] = &model->backends[i];
         targets[out->n_targets++] = *target;
     }
     out->targets = targets;
+    out->backends = from;
     return SR_OK;
 }
 
@@ -87,9 +91,31 @@ static int open_pool(struct sr_router_pool *out, const struct sr_router_model *o
     return rc;
 }
 
+/* The tokenizer of a pool that names one. */
+static int open_prompts(struct sr_router_pool *out, struct sr_model_store *models, struct sr_err *err)
+{
+    struct sr_err why = {0};
+    const struct sr_config_kv_events *events = out->entry ? &out->entry->kv_events : NULL;
+    if (!events || !events->tokenizer[0])
+        return SR_OK;
+    int rc = sr_prompts_new(&out->prompts, models, events->tokenizer, events->chat_template, &why);
+    return rc ? sr_err_set(err, rc, "pool `%.60s`: %s", out->entry->name, why.message) : SR_OK;
+}
+
+int sr_router_pools_check(const struct sr_config *config, struct sr_err *err)
+{
+    int rc = SR_OK;
+    for (size_t i = 0; i < config->global.n_pools && rc == SR_OK; i++) {
+        struct sr_router_pool pool = {.entry = &config->global.pools[i]};
+        rc = open_prompts(&pool, NULL, err);
+        sr_prompts_unref(pool.prompts);
+    }
+    return rc;
+}
+
 int sr_router_pools_open(struct sr_router_model *out, const struct sr_config *config,
-                         const struct sr_config_model *model, struct sr_pool *pool, struct sr_arena *arena,
-                         struct sr_err *err)
+                         const struct sr_config_model *model, struct sr_model_store *models,
+                         struct sr_pool *pool, struct sr_arena *arena, struct sr_err *err)
 {
     size_t n = 0;
     const struct sr_config_pool *entries = config->global.pools;
@@ -101,14 +127,19 @@ int sr_router_pools_open(struct sr_router_model *out, const struct sr_config *co
             out->pools[n++].entry = &entries[i];
     n = n ? n : 1;
     int rc = n > 1 ? sr_pool_sizes_get(pool, &out->sizes, model->name) : SR_OK;
-    for (; out->n_pools < n && rc == SR_OK; out->n_pools += rc == SR_OK)
-        rc = open_pool(&out->pools[out->n_pools], out, model, pool, arena, err);
+    for (; out->n_pools < n && rc == SR_OK; out->n_pools += rc == SR_OK) {
+        rc = open_prompts(&out->pools[out->n_pools], models, err);
+        if (rc == SR_OK)
+            rc = open_pool(&out->pools[out->n_pools], out, model, pool, arena, err);
+    }
     return rc;
 }
 
 void sr_router_pools_close(struct sr_router_model *model, struct sr_pool *pool)
 {
-    for (size_t i = 0; i < model->n_pools; i++)
+    for (size_t i = 0; i < model->n_pools; i++) {
+        sr_prompts_unref(model->pools[i].prompts);
         sr_pool_group_unref(model->pools[i].group);
+    }
     sr_pool_sizes_unref(pool, model->sizes);
 }

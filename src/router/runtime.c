@@ -5,23 +5,29 @@
  */
 #include "router/runtime.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/read_file.h"
 #include "base/version.h"
+#include "config/load.h"
 #include "limit/limiter.h"
 #include "router/abi.h"
 #include "router/loaded.h"
 #include "router/logs.h"
 #include "router/report/access_log.h"
 #include "router/report/access_text.h"
+#include "router/report/batch_span.h"
 #include "router/report/workers.h"
 #include "select/state/keep.h"
+#include "signal/consult/consult.h"
 #include "trace/context.h"
 
 #include <stdio.h>
 
+#define CONFIG_READ_MS 10000
 /* Most jobs that wait for a worker thread; above it signals report SR_EBUSY and requests degrade. */
 #define WORKER_QUEUE_MAX 4096
 #define LIVE_ENTRIES     4096 /* requests that a follower may lag behind */
@@ -39,12 +45,15 @@ struct sr_runtime {
     bool workers_chosen;
     struct sr_metrics *metrics;
     struct sr_model_store *models; /* open model files, kept over reloads */
+    struct sr_consults *consults;  /* of signals to models */
     struct sr_tokens *tokens;      /* of prompts, for policies that pick workers */
     struct sr_pool *pool;          /* every worker of every configuration */
     struct sr_limiter *limiter;    /* counters of limits, kept over reloads */
     struct sr_select_arms *arms;   /* what algorithms learn */
+    struct sr_holds *holds;        /* which models conversations have */
     struct sr_arms_keeper *keeper; /* NULL: no file keeps it */
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
+    struct sr_cache *responses;    /* conversations of Responses */
     struct sr_history *kept, *live;
     atomic_int followers; /* of `live` */
     atomic_uint_fast64_t requests;
@@ -53,7 +62,13 @@ struct sr_runtime {
     uint64_t seed;
     sr_spans_sink *spans; /* NULL: no spans are made */
     void *spans_ctx;
+    struct sr_reload_state reload; /* under `lock` */
 };
+
+static int64_t now_us(void)
+{
+    return (int64_t)(sr_clock_wall_ns() / SR_NS_PER_US);
+}
 
 static void say(char *error, size_t size, const char *text)
 {
@@ -81,7 +96,8 @@ static void keep_opened(sr_runtime *runtime, struct sr_loaded *out)
 
 static int load(sr_runtime *runtime, struct sr_loaded *out, char *error, size_t size)
 {
-    struct sr_loading in = {runtime->path, &runtime->options, runtime->models, runtime->pool, runtime->arms};
+    struct sr_loading in = {runtime->path, &runtime->options, runtime->models,
+                            runtime->pool, runtime->arms,     runtime->holds};
     sr_model_store_begin(runtime->models);
     int rc = sr_load(&in, out, error, size);
     if (rc)
@@ -127,6 +143,33 @@ static struct sr_cache_limits cache_limits(const struct sr_router *router)
     };
 }
 
+static struct sr_cache_limits responses_limits(const struct sr_config *config)
+{
+    const struct sr_config_responses *responses = &config->global.responses;
+    return (struct sr_cache_limits){.max_entries = responses->enabled ? responses->max_entries : 0,
+                                    .max_bytes = responses->max_bytes,
+                                    .eviction = SR_CACHE_LRU};
+}
+
+/* On a thread of the engine. */
+static void on_batch(void *ctx, const struct sr_infer_batch *batch)
+{
+    sr_runtime *runtime = ctx;
+    uint8_t trace[SR_TRACE_ID_SIZE], span[SR_TRACE_ID_SIZE];
+    struct sr_buf out;
+    if (!sr_batch_is_kept(batch))
+        return;
+    sr_runtime_unique(runtime, trace);
+    sr_runtime_unique(runtime, span);
+    sr_buf_init(&out, SR_BATCH_SPAN_MAX);
+    int rc = sr_batch_span(batch, trace, span, sr_clock_wall_ns() - sr_clock_ns(), &out);
+    pthread_mutex_lock(&runtime->lock);
+    if (rc == SR_OK)
+        sr_runtime_spans(runtime, sr_buf_view(&out), 1);
+    pthread_mutex_unlock(&runtime->lock);
+    sr_buf_dispose(&out);
+}
+
 sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
                             size_t error_size)
 {
@@ -149,10 +192,12 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
         sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
-        sr_arms_new(&runtime->arms) || sr_tokens_new(&runtime->tokens) || sr_history_new(&runtime->kept) ||
-        sr_history_new(&runtime->live))
+        sr_arms_new(&runtime->arms) || sr_holds_new(&runtime->holds) ||
+        sr_tokens_new(&runtime->tokens, runtime->metrics) || sr_consults_new(&runtime->consults) ||
+        sr_history_new(&runtime->kept) || sr_history_new(&runtime->live))
         goto no_memory;
     runtime->logs.metrics = runtime->metrics;
+    sr_model_store_set_batch(runtime->models, on_batch, runtime);
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
     if (sr_logs_apply(&runtime->logs, runtime->now.router->config, &err)) {
@@ -161,11 +206,14 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     }
     struct sr_cache_limits limits = cache_limits(runtime->now.router);
     const struct sr_config_limits *counted = &runtime->now.router->config->global.limits;
-    if (sr_cache_new(&runtime->cache, &limits) || sr_limiter_new(&runtime->limiter, counted->max_counters))
+    struct sr_cache_limits kept = responses_limits(runtime->now.router->config);
+    if (sr_cache_new(&runtime->cache, &limits) || sr_cache_new(&runtime->responses, &kept) ||
+        sr_limiter_new(&runtime->limiter, counted->max_counters))
         goto no_memory;
     if (apply_history(runtime, runtime->now.router->config))
         goto no_memory;
     apply_keeper(runtime, runtime->now.router->config);
+    runtime->reload.loaded_us = now_us();
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
     sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 0,
                    &SR_LIT("error")); /* alerts see its first */
@@ -177,17 +225,38 @@ failed:
     return NULL;
 }
 
+static void note_reload(sr_runtime *runtime, const char *failure)
+{
+    pthread_mutex_lock(&runtime->lock);
+    struct sr_reload_state *state = &runtime->reload;
+    state->tried_us = now_us();
+    state->failed = failure != NULL;
+    if (!failure)
+        state->loaded_us = state->tried_us;
+    snprintf(state->message, sizeof state->message, "%s", failure ? failure : "");
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+void sr_runtime_reload_state(sr_runtime *runtime, struct sr_reload_state *out)
+{
+    pthread_mutex_lock(&runtime->lock);
+    *out = runtime->reload;
+    pthread_mutex_unlock(&runtime->lock);
+}
+
 bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
 {
     struct sr_loaded fresh, old;
     struct sr_bytes result = SR_LIT("error");
     if (load(runtime, &fresh, error, error_size)) {
+        note_reload(runtime, error && error_size ? error : "");
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
         return false;
     }
     struct sr_err err = {0};
     if (sr_logs_apply(&runtime->logs, fresh.router->config, &err)) {
         say(error, error_size, err.message);
+        note_reload(runtime, err.message);
         sr_unload(&fresh);
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
         return false;
@@ -201,7 +270,10 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
         sr_log(SR_LOG_ERROR, "replay", "out of memory: the limits of records stay as they were");
     struct sr_cache_limits limits = cache_limits(fresh.router);
     sr_cache_set(runtime->cache, &limits);
+    struct sr_cache_limits kept = responses_limits(fresh.router->config);
+    sr_cache_set(runtime->responses, &kept);
     result = SR_LIT("success");
+    note_reload(runtime, NULL);
     sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
     sr_unload(&old);
     return true;
@@ -216,13 +288,16 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_unload(&runtime->now);
     sr_arms_keeper_close(runtime->keeper);
     sr_arms_free(runtime->arms);
+    sr_holds_free(runtime->holds);
     sr_cache_free(runtime->cache);
+    sr_cache_free(runtime->responses);
     sr_limiter_free(runtime->limiter);
     sr_history_free(runtime->kept);
     sr_history_free(runtime->live);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_tokens_free(runtime->tokens);
+    sr_consults_free(runtime->consults);
     sr_metrics_free(runtime->metrics);
     pthread_mutex_destroy(&runtime->scrape);
     pthread_mutex_destroy(&runtime->lock);
@@ -269,18 +344,43 @@ static void publish_work(sr_runtime *runtime)
     sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
 }
 
-size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
+void sr_runtime_read_metrics(sr_runtime *runtime, sr_metrics_reader *reader, void *ctx)
 {
-    struct sr_buf text;
-    sr_buf_init(&text, (size_t)64 << 20);
     pthread_mutex_lock(&runtime->scrape);
     publish_revision(runtime);
     publish_work(runtime);
     publish_cache(runtime);
     publish_history(runtime);
     sr_report_workers(runtime->pool, runtime->metrics);
-    size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
+    reader(ctx, runtime->metrics);
     pthread_mutex_unlock(&runtime->scrape);
+}
+
+/* Metrics on their way into text. */
+struct exposure {
+    enum sr_exposition form;
+    struct sr_buf *out;
+    int rc;
+};
+
+static void expose(void *ctx, const struct sr_metrics *metrics)
+{
+    struct exposure *exposure = ctx;
+    exposure->rc = sr_expose_metrics(metrics, exposure->form, exposure->out);
+}
+
+int sr_runtime_expose(sr_runtime *runtime, enum sr_exposition form, struct sr_buf *out)
+{
+    struct exposure exposure = {form, out, SR_OK};
+    sr_runtime_read_metrics(runtime, expose, &exposure);
+    return exposure.rc;
+}
+
+size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
+{
+    struct sr_buf text;
+    sr_buf_init(&text, (size_t)64 << 20);
+    size_t n = sr_runtime_expose(runtime, SR_EXPOSITION_TEXT, &text) ? 0 : text.len;
     if (size) {
         size_t copy = n < size ? n : size - 1;
         if (copy)
@@ -294,6 +394,16 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
 {
     return runtime->cache;
+}
+
+struct sr_cache *sr_runtime_responses(sr_runtime *runtime)
+{
+    return runtime->responses;
+}
+
+struct sr_consults *sr_runtime_consults(sr_runtime *runtime)
+{
+    return runtime->consults;
 }
 
 struct sr_tokens *sr_runtime_tokens(sr_runtime *runtime)
@@ -348,6 +458,36 @@ struct sr_router *sr_runtime_router(sr_runtime *runtime)
     struct sr_router *router = sr_router_ref(runtime->now.router);
     pthread_mutex_unlock(&runtime->lock);
     return router;
+}
+
+int sr_runtime_config_text(sr_runtime *runtime, struct sr_buf *out, struct sr_err *err)
+{
+    char revision[sizeof((struct sr_config *)0)->revision];
+    const struct sr_config *config = sr_runtime_config(runtime);
+    int rc = runtime->path ? sr_read_file(out, runtime->path, CONFIG_READ_MS, err)
+                           : sr_buf_append_bytes(out, sr_config_builtin_text());
+    snprintf(revision, sizeof revision, "%016llx", (unsigned long long)sr_hash64(sr_buf_view(out), 0));
+    if (rc == SR_OK && strcmp(revision, config->revision) != 0)
+        rc = sr_err_set(err, SR_EBUSY, "the file is no more the one that was loaded");
+    sr_config_unref(config);
+    return rc;
+}
+
+int sr_runtime_draft(sr_runtime *runtime, struct sr_bytes routing, struct sr_pool *pool,
+                     struct sr_router **out, struct sr_problems *problems, struct sr_err *err)
+{
+    struct sr_load_options how = {.routing = routing, .lenient = runtime->options.lenient, .draft = true};
+    const struct sr_config *config = NULL;
+    struct sr_buf text;
+    sr_buf_init(&text, SR_CONFIG_TEXT_MAX);
+    *out = NULL;
+    int rc = sr_runtime_config_text(runtime, &text, err);
+    if (rc == SR_OK)
+        rc = sr_config_load_text(&config, sr_buf_view(&text), "draft", how, problems);
+    if (rc == SR_OK)
+        rc = sr_router_new(out, config, runtime->models, pool, err);
+    sr_buf_dispose(&text);
+    return rc;
 }
 
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer)
@@ -485,8 +625,10 @@ void sr_runtime_audit_line(sr_runtime *runtime, struct sr_bytes line)
 
 void sr_runtime_set_spans(sr_runtime *runtime, sr_spans_sink *sink, void *ctx)
 {
+    pthread_mutex_lock(&runtime->lock); /* the engine's threads may be at work */
     runtime->spans = sink;
     runtime->spans_ctx = ctx;
+    pthread_mutex_unlock(&runtime->lock);
 }
 
 bool sr_runtime_wants_spans(const sr_runtime *runtime)

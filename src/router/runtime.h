@@ -9,9 +9,10 @@
 
 #include "base/log.h"
 #include "cache/cache.h"
+#include "config/problems.h"
 #include "history/history.h"
 #include "infer/engine/engine.h"
-#include "observe/metrics.h"
+#include "observe/exposition.h"
 #include "router/router.h"
 #include "router/tokens.h"
 #include "semroute/semroute.h"
@@ -19,14 +20,41 @@
 /* A new reference to the current configuration: release it with sr_config_unref. */
 const struct sr_config *sr_runtime_config(sr_runtime *runtime);
 
+/* How the configuration came to be the current one. Times are microseconds since 1970. */
+struct sr_reload_state {
+    int64_t loaded_us;                /* of the current one */
+    int64_t tried_us;                 /* the last reload; 0: there was none */
+    bool failed;                      /* it left the configuration as it was */
+    char message[SR_ERR_MESSAGE_MAX]; /* of a failure: its first mistake */
+};
+void sr_runtime_reload_state(sr_runtime *runtime, struct sr_reload_state *out);
+
+/* A router of the current file with another `routing` (config/draft.h), to explain requests by and not to
+ * serve any. Its workers are in `pool`, which must outlive it and is not the one in use, so that nothing of
+ * it has an effect. Slow, so not on an event loop. SR_EINVAL, SR_EPARSE with errors in `problems`, or in
+ * `err`; SR_EBUSY: the file is no more the one that was loaded. */
+int sr_runtime_draft(sr_runtime *runtime, struct sr_bytes routing, struct sr_pool *pool,
+                     struct sr_router **out, struct sr_problems *problems, struct sr_err *err) SR_WARN_UNUSED;
+
+/* Appends the text of the current configuration's file. SR_EBUSY: `out` has another text than the one that
+ * was loaded; SR_ENOENT, SR_EIO, ... */
+int sr_runtime_config_text(sr_runtime *runtime, struct sr_buf *out, struct sr_err *err) SR_WARN_UNUSED;
+
 /* The pool of workers, which lives as long as the runtime. */
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
 
 /* What is known of the tokens of prompts; lives as long as the runtime. */
 struct sr_tokens *sr_runtime_tokens(sr_runtime *runtime);
 
+/* Who answers questions of signals to models; lives as long as the runtime. */
+struct sr_consults *sr_runtime_consults(sr_runtime *runtime);
+
 /* The response cache, which lives as long as the runtime. */
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime);
+
+/* Conversations of Responses (router/state), kept as records of a cache of their own; as long as the runtime.
+ */
+struct sr_cache *sr_runtime_responses(sr_runtime *runtime);
 
 /* The counters of limits; as long as the runtime. */
 struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime);
@@ -68,6 +96,14 @@ uint64_t sr_runtime_told(const sr_runtime *runtime, uint64_t client);
 /* The table that sr_runtime_metrics renders; lives as long as the runtime. If the configuration switches
  * metrics off, it has no series of the router itself. */
 struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime);
+
+/* Brings the figures of caches, pools and queues up to date, and calls `reader` with all metrics. No series
+ * is removed meanwhile. Other readers wait. */
+typedef void sr_metrics_reader(void *ctx, const struct sr_metrics *metrics);
+void sr_runtime_read_metrics(sr_runtime *runtime, sr_metrics_reader *reader, void *ctx);
+
+/* Appends them in a format for scrapers. SR_ENOMEM, SR_ELIMIT. */
+int sr_runtime_expose(sr_runtime *runtime, enum sr_exposition form, struct sr_buf *out) SR_WARN_UNUSED;
 
 /* The worker threads, started at the first call; NULL when none are configured or they cannot be started. */
 struct sr_workers *sr_runtime_workers(sr_runtime *runtime);

@@ -63,7 +63,7 @@ static int rank(const void *state, const struct sr_config_algorithm *algorithm,
         best = score->score > best ? score->score : best;
     }
     /* The upper half of the number says whether, the lower half which. */
-    out->explored = (double)(ask->draw >> 32) < config->exploration * 0x1p32;
+    out->explored = !ask->steady && (double)(ask->draw >> 32) < config->exploration * 0x1p32;
     if (out->explored)
         out->items[(ask->draw & UINT32_MAX) % n].score = best + 1;
     out->why = out->explored ? "drawn by chance, to learn" : "the best outcomes for cost and latency";

@@ -36,6 +36,7 @@ struct sr_select_ask {
     const float *vector;  /* [dimensions], length 1; NULL: it could not be had */
     size_t dimensions;
     uint64_t draw;               /* random */
+    bool steady;                 /* nothing is drawn by chance */
     struct sr_select_arms *arms; /* NULL: nothing is learned */
 };
 

@@ -2,7 +2,8 @@
 #include "serve/local.h"
 
 #include "dialect/openai.h"
-#include "observe/process.h"
+#include "router/runtime.h"
+#include "serve/readiness.h"
 
 static const struct sr_bytes JSON = {"application/json", sizeof "application/json" - 1};
 
@@ -14,28 +15,20 @@ static bool health(const struct sr_local_state *state, struct sr_local_page *pag
 
 static bool ready(const struct sr_local_state *state, struct sr_local_page *page, struct sr_buf *body)
 {
-    *page = (struct sr_local_page){state->ready ? 200 : 503, JSON};
-    return sr_buf_printf(body, "{\"status\": \"%s\", \"service\": \"%s\", \"ready\": %s}",
-                         state->ready ? "ready" : "draining", state->service,
-                         state->ready ? "true" : "false") == SR_OK;
+    struct sr_readiness_of of = {.runtime = state->runtime,
+                                 .service = state->service,
+                                 .draining = state->draining,
+                                 .names = state->names};
+    *page = (struct sr_local_page){sr_readiness(&of, body), JSON};
+    return page->status != 500;
 }
 
 static bool metrics(const struct sr_local_state *state, struct sr_local_page *page, struct sr_buf *body)
 {
-    *page = (struct sr_local_page){200, SR_LIT("text/plain; version=0.0.4; charset=utf-8")};
-    size_t room = 64 * 1024;
-    if (sr_process_metrics(body) != SR_OK)
-        return false;
-    for (;;) {
-        if (sr_buf_reserve(body, room) != SR_OK)
-            return false;
-        size_t need = sr_runtime_metrics(state->runtime, body->data + body->len, room);
-        if (need < room) {
-            body->len += need;
-            return true;
-        }
-        room = need + 4096; /* series may appear between two calls */
-    }
+    enum sr_exposition form = sr_exposition_of(state->accept);
+    *page = (struct sr_local_page){200, sr_exposition_type(form)};
+    return sr_expose_process(form, body) == SR_OK && sr_runtime_expose(state->runtime, form, body) == SR_OK &&
+           sr_expose_end(form, body) == SR_OK;
 }
 
 bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method, struct sr_bytes path,

@@ -22,10 +22,12 @@ struct sr_local_page {
 
 /* The state of the process that a door reports. */
 struct sr_local_state {
-    sr_runtime *runtime;
-    const char *service; /* "service" of the health pages */
-    bool ready;          /* false while the process drains */
-    bool metrics;        /* false: no /metrics here */
+    sr_runtime *runtime;    /* NULL: the process starts */
+    const char *service;    /* "service" of the health pages */
+    bool draining;          /* the process ends */
+    bool names;             /* /ready names models and files: the listener is for operators */
+    bool metrics;           /* false: no /metrics here */
+    struct sr_bytes accept; /* the client's Accept header: the format of /metrics */
 };
 
 /* Answers GET and HEAD of /health, /ready and /metrics into `body`: true with `page` filled. False when the

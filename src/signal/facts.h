@@ -8,6 +8,7 @@
 #define SR_SIGNAL_FACTS_H
 
 #include "base/bytes.h"
+#include "config/config.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +32,8 @@ struct sr_signal_facts {
     bool tools_forbidden; /* the same */
     bool tool_loop; /* the last message calls a tool or answers a call, or stands right after an answer */
     bool replied;   /* the assistant has answered before the last turn of the user */
-    struct sr_bytes user; /* of a trusted source; empty: unknown */
+    enum sr_workload workload; /* where a signal reads it */
+    struct sr_bytes user;      /* of a trusted source; empty: unknown */
     const struct sr_bytes *groups;
     size_t n_groups;
     const struct sr_signal_entry *metadata;

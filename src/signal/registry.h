@@ -25,6 +25,8 @@
     X(PREFERENCE, sr_signal_preference)                                                                      \
     X(COMPLEXITY, sr_signal_complexity)                                                                      \
     X(KB, sr_signal_kb)                                                                                      \
-    X(PROJECTION, sr_signal_projection)
+    X(PROJECTION, sr_signal_projection)                                                                      \
+    X(WORKLOAD, sr_signal_workload)                                                                          \
+    X(CONTRASTIVE, sr_signal_contrastive)
 
 #endif

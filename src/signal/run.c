@@ -259,7 +259,9 @@ static struct signal_job *job_new(struct sr_signal_run *run, enum sr_signal_type
     job->task.arena = &job->arena;
     job->task.result = &job->result;
     job->task.client = run->env.client;
+    job->task.origin = run->env.origin;
     job->task.deadline_ns = run->env.deadline_ns;
+    job->task.consults = run->env.consults;
     job->task.whole = run->env.whole && sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
     job->job.run = job_run;
     job->job.is_stopped = job_is_stopped;
@@ -352,8 +354,10 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
     if (run->types[type].state != RUN_IDLE)
         return run->types[type].state == RUN_PENDING ? SR_AGAIN : SR_OK;
     const struct sr_signal_set *set = run->signals->sets[type];
+    const struct sr_signal_ops *ops = sr_signal_registry[type];
     bool on_worker = set && run->env.mailbox && run->env.workers &&
-                     sr_signal_input_bytes(run->input, type) > run->env.inline_bytes;
+                     (sr_signal_input_bytes(run->input, type) > run->env.inline_bytes ||
+                      (ops->is_slow && ops->is_slow(set, run->input)));
     bool late = set && sr_signal_type_is_late(type, set);
     int rc = SR_OK;
     run->types[type].done = done;

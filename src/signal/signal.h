@@ -86,6 +86,8 @@ struct sr_signal_unit_list {
     uint64_t unread; /* as of struct sr_signal_units */
 };
 
+struct sr_consults; /* signal/consult/consult.h */
+
 /* The input of signals: one block with its bytes, immutable except the short text. */
 struct sr_signal_input {
     struct sr_ref ref;
@@ -191,11 +193,13 @@ struct sr_signal_result {
     size_t n_findings;
     uint64_t scanned_bytes; /* bytes, of `all_bytes`, read by a tier that reads everything */
     uint64_t all_bytes;
-    uint64_t unread_bytes; /* of `all_bytes`, those that nothing could read: rules' on_error decides */
-    uint64_t neural_bytes; /* of these, the bytes the neural classifier read too; 0 if not asked */
-    bool neural_late;      /* any type: the deadline passed before the neural classifier had read all; others
-                              answered for the rest */
-    uint32_t remembered;   /* units whose result was memoised */
+    uint64_t unread_bytes;       /* of `all_bytes`, those that nothing could read: rules' on_error decides */
+    uint64_t neural_bytes;       /* of these, the bytes the neural classifier read too; 0 if not asked */
+    uint64_t multilingual_bytes; /* read by the neural classifier of other scripts, in place of the first or
+                                    beside it */
+    bool neural_late;    /* any type: the deadline passed before the neural classifier had read all; others
+                            answered for the rest */
+    uint32_t remembered; /* units whose result was memoised */
     /* Guards only: rules' on_error decides; what was found counts all the same. */
     enum sr_signal_over over;
 };
@@ -223,7 +227,8 @@ struct sr_signal_set;
 struct sr_signal_prefetched {
     struct sr_neural *neural; /* borrowed from the set */
     struct sr_bytes texts[2];
-    size_t n; /* 0: none, or not known yet */
+    size_t n;   /* 0: none, or not known yet */
+    bool latin; /* only texts in Latin script: another neural classifier reads the rest */
 };
 
 /* One evaluation by a type whose result may be late. Set, input and texts live as long as the task. */
@@ -238,9 +243,11 @@ struct sr_signal_task {
      * inference engine has no time for a text, and `over` is set when it can never take it, instead of a
      * result without it. */
     uint64_t client, deadline_ns;
+    struct sr_span_ref origin; /* the request that asks */
     bool whole;
+    struct sr_consults *consults; /* answers questions to models; NULL: none are asked */
     /* The type's: */
-    void *state;
+    void *state, *about;
     void (*cleanup)(struct sr_signal_task *task); /* or NULL; when the task is freed, on that thread */
 };
 
@@ -267,6 +274,7 @@ struct sr_signal_ops {
     enum sr_signal_reads reads;
     bool facts;               /* it reads the request's facts, too */
     bool turns;               /* among them the user's earlier turns */
+    bool workload;            /* among them what the request is for */
     bool meaning;             /* it reads the text's vector */
     bool classifies;          /* its labels exclude each other: decisions compare its confidence */
     bool categorizes;         /* its rules are categories of requests; one type at most */
@@ -303,6 +311,12 @@ struct sr_signal_ops {
     int (*admit)(const struct sr_signal_set *set, const struct sr_signal_task *task);
     /* With `start`, optional: true when a result of this set may be late. NULL: always true. */
     bool (*may_be_late)(const struct sr_signal_set *set);
+    /* Optional: true when an evaluation asks a service outside of the process. It is begun only once its
+     * result is needed, whatever the others find. */
+    bool (*elsewhere)(const struct sr_signal_set *set);
+    /* Optional: true when `start` would open a model for this input, so that a worker thread runs it. Any
+     * thread, short. */
+    bool (*is_slow)(const struct sr_signal_set *set, const struct sr_signal_input *input);
     /* Optional, for types that use a neural classifier. Gives the texts of a unit that `start` will
      * classify, for a request that still arrives; `arena` is scratch and holds texts. With `arena` NULL
      * the unit has only begun: n is 1 when any text of it would be classified. Any thread, short. An
@@ -339,11 +353,13 @@ void sr_signals_unref(struct sr_signals *signals);
 bool sr_signals_may_be_late(const struct sr_signals *signals);
 /* The types for which that is true: bits. */
 uint32_t sr_signals_late(const struct sr_signals *signals);
+/* The types that ask a service outside of the process: bits. */
+uint32_t sr_signals_elsewhere(const struct sr_signals *signals);
 /* The types that must be evaluated before `type`, and those before them: bits. */
 uint32_t sr_signals_needs(const struct sr_signals *signals, enum sr_signal_type type);
 /* What the configured signals read beside the text. */
 struct sr_signal_wants {
-    bool facts, turns, vector;
+    bool facts, turns, workload, vector;
 };
 struct sr_signal_wants sr_signals_wants(const struct sr_signals *signals);
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
@@ -362,13 +378,15 @@ struct sr_signal_run;
 typedef void sr_signal_done(void *ctx, enum sr_signal_type type);
 
 struct sr_signal_env {
-    struct sr_workers *workers; /* NULL: long texts are evaluated on the calling thread, too */
-    struct sr_mailbox *mailbox; /* the owner's; where late results arrive. NULL: starting a type blocks */
-    size_t inline_bytes;        /* texts up to this size are evaluated on the calling thread */
-    uint64_t client;            /* who asks: clients share threads alike; 0: not known */
-    uint64_t deadline_ns;       /* of sr_clock_ns; 0: none */
-    uint64_t allowed_ns;        /* until then, from the start of the request's signals; 0: no deadline */
-    bool whole;                 /* guards that there is no time for fail with SR_EBUSY, or are over a limit */
+    struct sr_workers *workers;   /* NULL: long texts are evaluated on the calling thread, too */
+    struct sr_mailbox *mailbox;   /* the owner's; where late results arrive. NULL: starting a type blocks */
+    size_t inline_bytes;          /* texts up to this size are evaluated on the calling thread */
+    uint64_t client;              /* who asks: clients share threads alike; 0: not known */
+    struct sr_span_ref origin;    /* the request that asks */
+    uint64_t deadline_ns;         /* of sr_clock_ns; 0: none */
+    uint64_t allowed_ns;          /* until then, from the start of the request's signals; 0: no deadline */
+    struct sr_consults *consults; /* of the process; NULL: no model is asked */
+    bool whole; /* guards that there is no time for fail with SR_EBUSY, or are over a limit */
 };
 
 /* Prepares runs over `input` (takes its own references). Results live in `arena`. */

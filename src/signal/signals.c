@@ -91,6 +91,7 @@ struct sr_signal_wants sr_signals_wants(const struct sr_signals *signals)
             continue;
         wants.facts |= ops->facts || ops->turns;
         wants.turns |= ops->turns;
+        wants.workload |= ops->workload;
         wants.vector |= ops->meaning;
     }
     return wants;
@@ -103,6 +104,17 @@ uint32_t sr_signals_late(const struct sr_signals *signals)
         if (signals->sets[type] && sr_signal_type_is_late((enum sr_signal_type)type, signals->sets[type]))
             late |= UINT32_C(1) << type;
     return late;
+}
+
+uint32_t sr_signals_elsewhere(const struct sr_signals *signals)
+{
+    uint32_t types = 0;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        const struct sr_signal_ops *ops = sr_signal_registry[type];
+        if (signals->sets[type] && ops->elsewhere && ops->elsewhere(signals->sets[type]))
+            types |= UINT32_C(1) << type;
+    }
+    return types;
 }
 
 bool sr_signals_may_be_late(const struct sr_signals *signals)

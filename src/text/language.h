@@ -8,6 +8,8 @@
 
 #include "base/bytes.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,6 +29,10 @@ struct sr_languages {
 
 /* `text` must be valid UTF-8. */
 struct sr_languages sr_language_detect(struct sr_bytes text);
+
+/* True when most of the text is, most likely, in another language than English: false where nothing was
+ * recognised, as of a formula. A few words may be mistaken. `text` must be valid UTF-8. */
+bool sr_language_is_foreign(struct sr_bytes text);
 
 #ifdef __cplusplus
 }

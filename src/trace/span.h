@@ -43,10 +43,15 @@ void sr_trace_begin(struct sr_trace_writer *w, const struct sr_trace_span *span)
 /* Between begin and end. Texts that are NULL or empty are left out, and what is no UTF-8 is replaced. */
 void sr_trace_text(struct sr_trace_writer *w, const char *key, const char *value);
 void sr_trace_bytes(struct sr_trace_writer *w, const char *key, struct sr_bytes value);
+/* Several constants, in UTF-8; none are left out. */
+void sr_trace_texts(struct sr_trace_writer *w, const char *key, const char *const *values, size_t n);
 void sr_trace_int(struct sr_trace_writer *w, const char *key, int64_t value);
 void sr_trace_real(struct sr_trace_writer *w, const char *key, double value);
 void sr_trace_bool(struct sr_trace_writer *w, const char *key, bool value);
 void sr_trace_event(struct sr_trace_writer *w, uint64_t at_ns, const char *name);
+/* Another span, of this trace or another one, that this one worked for; its trace is kept. */
+void sr_trace_link(struct sr_trace_writer *w, const uint8_t trace[SR_TRACE_ID_SIZE],
+                   const uint8_t span[SR_SPAN_ID_SIZE]);
 void sr_trace_end(struct sr_trace_writer *w);
 
 #endif

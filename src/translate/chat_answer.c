@@ -93,6 +93,7 @@ void sr_tr_chat_read_usage(sr_json_view value, struct sr_tr_usage *usage)
     (void)sr_json_view_int(sr_json_view_get(value, "completion_tokens"), &usage->output);
     (void)sr_json_view_int(sr_json_view_get(in, "cached_tokens"), &usage->cached);
     (void)sr_json_view_int(sr_json_view_get(value, "cache_creation_input_tokens"), &usage->cache_write);
+    (void)sr_json_view_int(sr_json_view_get(in, "cache_write_tokens"), &usage->cache_write);
     (void)sr_json_view_int(sr_json_view_get(out, "reasoning_tokens"), &usage->reasoning);
     usage->seen = true;
 }
@@ -105,6 +106,8 @@ void sr_tr_chat_write_usage(const struct sr_tr_usage *usage, struct sr_json_writ
     sr_json_int(w, "total_tokens", usage->input + usage->output);
     sr_json_object(w, "prompt_tokens_details");
     sr_json_int(w, "cached_tokens", usage->cached);
+    if (usage->cache_write)
+        sr_json_int(w, "cache_write_tokens", usage->cache_write);
     sr_json_object_end(w);
     sr_json_object(w, "completion_tokens_details");
     sr_json_int(w, "reasoning_tokens", usage->reasoning);

@@ -61,7 +61,7 @@ void sr_tr_anthropic_error(struct sr_json_writer *w, int status, sr_json_view ty
                                       NULL};
     (void)param;
     bool by_code = sr_tr_word(code, own) >= 0; /* an error that came from this API before */
-    bool general = status == 404 && sr_json_view_eq(type, "invalid_request_error");
+    bool general = sr_json_view_eq(type, "invalid_request_error"); /* it says less than the status */
     sr_json_object(w, NULL);
     sr_json_text(w, "type", "error");
     sr_json_object(w, "error");

@@ -17,6 +17,7 @@ void sr_tr_responses_read_usage(sr_json_view value, struct sr_tr_usage *usage)
     (void)sr_json_view_int(sr_json_view_get(value, "output_tokens"), &usage->output);
     (void)sr_json_view_int(sr_json_view_get(in, "cached_tokens"), &usage->cached);
     (void)sr_json_view_int(sr_json_view_get(value, "cache_creation_input_tokens"), &usage->cache_write);
+    (void)sr_json_view_int(sr_json_view_get(in, "cache_write_tokens"), &usage->cache_write);
     (void)sr_json_view_int(sr_json_view_get(out, "reasoning_tokens"), &usage->reasoning);
     usage->seen = true;
 }
@@ -27,6 +28,8 @@ static void write_usage(const struct sr_tr_usage *usage, struct sr_json_writer *
     sr_json_int(w, "input_tokens", usage->input);
     sr_json_object(w, "input_tokens_details");
     sr_json_int(w, "cached_tokens", usage->cached);
+    if (usage->cache_write)
+        sr_json_int(w, "cache_write_tokens", usage->cache_write);
     sr_json_object_end(w);
     sr_json_int(w, "output_tokens", usage->output);
     sr_json_object(w, "output_tokens_details");

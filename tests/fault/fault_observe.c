@@ -4,8 +4,8 @@
 
 #include "base/mem.h"
 #include "mock/answer.h"
+#include "observe/exposition.h"
 #include "observe/lines.h"
-#include "observe/metrics.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static bool use_metrics(void)
         sr_metrics_add(metrics, SR_METRIC_ERRORS, 1, (struct sr_bytes[]){SR_LIT("m"), SR_LIT("r")});
     sr_metrics_set(metrics, SR_METRIC_INFLIGHT, 1, &SR_LIT("m"));
     sr_buf_init(&out, 1 << 20);
-    bool done = sr_metrics_render(metrics, &out) == SR_OK &&
+    bool done = sr_expose_metrics(metrics, SR_EXPOSITION_TEXT, &out) == SR_OK &&
                 strstr(out.data, "{model=\"m\",reason=\"r\"} 3\n") && strstr(out.data, "inflight");
     sr_buf_dispose(&out);
     sr_metrics_free(metrics);

@@ -2,6 +2,7 @@
  * gives YAML. */
 #include "config/load.h"
 #include "config/migrate/migrate.h"
+#include "config/show.h"
 
 #include <stdlib.h>
 
@@ -40,6 +41,34 @@ static void load(struct sr_bytes text, bool lenient)
     sr_problems_dispose(&problems);
 }
 
+/* Shown, it is YAML of the same keys; as a draft, it loads or has an error, and reads nothing. */
+static void show(struct sr_bytes text)
+{
+    static const char used[] =
+        "version: v0.3\nproviders: {models: [{name: m, backend_refs: [{name: b, endpoint: "
+        "\"127.0.0.1:1\"}]}]}\nrouting: {}\n";
+    struct sr_load_options how = {.routing = text, .draft = true};
+    struct sr_problems problems = {0};
+    const struct sr_config *config;
+    struct sr_yaml_node *root;
+    struct sr_arena arena;
+    struct sr_buf out;
+    sr_buf_init(&out, (size_t)64 << 20);
+    sr_arena_init(&arena, (size_t)512 << 20);
+    if (sr_config_show(text, NULL, &out) == SR_OK &&
+        sr_yaml_parse(&root, &arena, sr_buf_view(&out), &problems))
+        abort();
+    sr_problems_dispose(&problems);
+    problems = (struct sr_problems){0};
+    int rc = sr_config_load_text(&config, sr_bytes_of(used, sizeof used - 1), "used", how, &problems);
+    if (text.n && (rc == SR_OK ? problems.errors != 0 : problems.errors == 0))
+        abort();
+    sr_config_unref(config);
+    sr_problems_dispose(&problems);
+    sr_arena_dispose(&arena);
+    sr_buf_dispose(&out);
+}
+
 static void migrate(struct sr_bytes text)
 {
     struct sr_buf out;
@@ -64,5 +93,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     load(text, false);
     load(text, true);
     migrate(text);
+    show(text);
     return 0;
 }

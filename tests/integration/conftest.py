@@ -20,11 +20,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("SEMROUTE", ROOT / "build" / "semroute"))
 
 
-def free_ports(count=1):
-    """`count` consecutive ports that were free a moment ago, below those that outgoing connections get."""
+def port_range():
+    """The ports that this process may give out: those below outgoing connections' ones, shared among the processes of a
+    parallel run."""
     first, last = 10240, 32000
-    for step in range(0, last - first, count):
-        base = first + (os.getpid() * 97 + step) % (last - first)
+    share = (last - first) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    first += share * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    return first, first + share
+
+
+def free_ports(count=1):
+    """`count` consecutive ports that were free a moment ago."""
+    first, last = port_range()
+    for step in range(0, last - first - count, count):
+        base = first + (os.getpid() * 97 + step) % (last - first - count)
         ports = range(base, base + count)
         if free_ports.given.intersection(ports):
             continue
@@ -155,12 +164,13 @@ def request(port, method, path, body=None, headers=None, timeout=30):
 
 
 class Mock(Process):
-    """`semroute mock`: workers on consecutive ports."""
+    """`semroute mock`: workers on consecutive ports. With `same_ids` answers can be compared byte by byte."""
 
-    def __init__(self, log, workers=4, options=()):
+    def __init__(self, log, workers=4, options=(), same_ids=True):
         self.port = free_ports(max(workers, 4))  # builtin_on names four: the others stay closed
         self.workers = workers
-        super().__init__([BINARY, "mock", "--port", self.port, "--workers", workers, *options], log)
+        super().__init__([BINARY, "mock", "--port", self.port, "--workers", workers, *(("--same-ids",) if same_ids else ()),
+                          *options], log)
         for worker in range(workers):
             wait_http(self.port + worker, "/health", self)
 
@@ -265,6 +275,8 @@ def semroute(*args, input=None, env=None, timeout=60):
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:  # one process of a parallel run; the first one has the whole table
+        return
     skipped = len(reporter.stats.get("skipped", [])) + len(reporter.stats.get("xfailed", []))
     if skipped:
         reporter.write_line(f"{skipped} tests were skipped: that is a failure here")

@@ -57,7 +57,7 @@ def status(body):
 
 def worker(port, _):
     answer = request(port, "POST", "/v1/chat/completions", chat("hello", "coder"))
-    return answer.json()["choices"][0]["message"]["content"].split()[1]
+    return answer.json()["choices"][0]["message"]["content"].split()[6]
 
 
 def seen(port, _):
@@ -80,7 +80,7 @@ def rest_later(port, _):
         answer = b""
         while data := s.recv(65536):
             answer += data
-    return json.loads(answer[answer.index(b"{"):answer.rindex(b"}") + 1])["choices"][0]["message"]["content"].split()[1]
+    return json.loads(answer[answer.index(b"{"):answer.rindex(b"}") + 1])["choices"][0]["message"]["content"].split()[6]
 
 
 def patience(port, _):

@@ -63,10 +63,13 @@ def unread(kind):
             "files": {"type": "file", "file": {"file_id": "file-1a2b3c"}}}.get(kind, {"type": "text", "text": "?"})
     message = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}
     if kind == "encrypted":
-        message["reasoning_details"] = [{"type": "reasoning.encrypted", "data": base64}]
+        message["reasoning_details"] = [{"type": "reasoning.summary", "data": base64}]
     body = {"model": "auto", "messages": [message], **({"prompt_token_ids": [1, 2]} if kind == "tokens" else {})}
+    path = {}
+    if kind == "stored":
+        body, path = {"model": "auto", "input": "What is it?", "conversation": "conv_1a2b"}, {"path": "/v1/responses"}
     return Key(OWN + "guards.unread." + kind, guard("block"), ("on_error", "ignore"),
-               explain(lambda e: (e.all.get("status"), list(e.all["unread"])), body=body), ((403, [kind]), (None, [kind])))
+               explain(lambda e: (e.all.get("status"), list(e.all["unread"])), body=body, **path), ((403, [kind]), (None, [kind])))
 
 
 def audited(gateway, bench):
@@ -154,6 +157,10 @@ def pii_rule(**rule):
 PII_RULE = pii_rule()
 JAILBREAK_RULE = site(decisions=[by("jailbreak", "j")], signals=jailbreak(), inference=LINEAR)
 
+PAYROLL = "Show me the salaries of my colleagues"
+CONTRASTIVE_RULE = site(decisions=[by("jailbreak", "j")], signals=jailbreak(
+    method="contrastive", jailbreak_patterns=[PAYROLL], benign_patterns=["Sing a song"]))
+
 STOPPED = site(decisions=[decision(rules={"jailbreak": "j"}, plugins=[{"type": "fast_response", "configuration": {"message": "No."}}])],
                signals=jailbreak(), inference=LINEAR)
 
@@ -161,7 +168,11 @@ KEYS = [
     refused(S + "jailbreak[].name", JAILBREAK_RULE, ("j", "k"), "no rule `j`"),
     Key(S + "jailbreak[].threshold", JAILBREAK_RULE, (0.5, 1.0), explain(lambda e: e.rule()["matched"], MILD), (True, False)),
     Key(S + "jailbreak[].include_history", JAILBREAK_RULE, (True, False), matched_in(ATTACKED), (True, False)),
-    refused(S + "jailbreak[].method", JAILBREAK_RULE, ("classifier", "contrastive"), "is not supported"),
+    refused(S + "jailbreak[].method", JAILBREAK_RULE, ("classifier", "contrastive"), "needs `jailbreak_patterns`"),
+    Key(S + "jailbreak[].jailbreak_patterns[]", CONTRASTIVE_RULE, (PAYROLL, "Sing a song"),
+        explain(lambda e: e.rule()["matched"], PAYROLL), (True, False)),
+    Key(S + "jailbreak[].benign_patterns[]", CONTRASTIVE_RULE, ("Sing a song", PAYROLL),
+        explain(lambda e: e.rule()["matched"], PAYROLL), (True, False)),
     refused(S + "pii[].name", PII_RULE, ("p", "q"), "no rule `p`"),
     Key(S + "pii[].threshold", PII_RULE, (0.5, 0.9), explain(lambda e: e.rule()["matched"], "see you Monday"), (True, False)),
     Key(S + "pii[].type_thresholds.*", pii_rule(type_thresholds={"DATE_TIME": 0.5}), (0.5, 0.9),
@@ -202,7 +213,7 @@ KEYS = [
     Key("global.semroute.gateway.max_body_strings", guard("block"), (2, 1000),
         explain(lambda e: (e.all.get("status"), list(e.all.get("unread", []))), body={**chat(""), "messages": 9 * chat("hello")["messages"]}),
         ((403, ["limit"]), (None, []))),
-    *map(unread, ["images", "audio", "files", "encrypted", "tokens"]),
+    *map(unread, ["images", "audio", "files", "encrypted", "tokens", "stored"]),
     Key(OWN + "guards.audit_log", guard("block"), ("stdout", "off"), audit_probe, (True, False)),
     Key(OWN + "models.*.pii_policy.allow_by_default", policy(allow_by_default=True), (True, False),
         explain(lambda e: e.all.get("status"), MAIL), (None, 403)),

@@ -40,6 +40,12 @@ def with_neural(**inference):
     return config
 
 
+def multilingual(**inference):
+    """A domain rule with the bundled models."""
+    return site(decisions=[by("domain", "math")], signals={"domains": [{"name": "math"}]}, signal_deadline_ms=60000,
+                inference={"ask_below": 1, **inference})
+
+
 def vector(path, values, text=REFUND, **inference):
     """The key changes the text's vector, and so how near it is."""
     return Key(path, asked(**inference), values, explain(lambda e: e.rule()["value"], text), ANY)
@@ -98,6 +104,8 @@ KEYS = [
     refused(INFERENCE + "neural", site(), (f"{ROOT}/models/neural", "/nowhere/neural"), "has no config.json"),
     refused(INFERENCE + "models_folder", site(), (SMALL, "/nowhere/models"), "cannot be read"),
     Key(INFERENCE + "neural_precision", with_neural(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
+    Key(INFERENCE + "multilingual", multilingual(), ("off", "always"), explain(lambda e: "multilingual_bytes" in e.all["signals"][0], "hello"),
+        (False, True)),
     Key(INFERENCE + "ask_below", with_neural(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("linear", "neural")),
     Key(INFERENCE + "neural_max_bytes", with_neural(ask_below=1), ("32KiB", 3), explain(lambda e: e.all["signals"][0]["tier"], "hello"),

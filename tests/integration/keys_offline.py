@@ -92,6 +92,8 @@ PROVIDERS = [
         site(model("one", reasoning_family="fam"), families=THINKER, decisions=[decision(model="one")]),
         (ABSENT, "fam"), explain(lambda e: "enable_thinking" in e.edits), (False, True)),
     Key("providers.models[].api_format", site(), ("openai", "anthropic"), explain(lambda e: "max_tokens" in e.edits), (False, True)),
+    Key("providers.models[].backend_refs[].api_format", site(), ("openai", "anthropic"), explain(lambda e: "max_tokens" in e.edits),
+        (False, True)),
     refused("providers.models[].backend_refs[].provider", site(model("one", "@0", "@1")), ("openai", "anthropic"), "speak one API"),
     refused("providers.models[].backend_refs[].type", site(model("one", "@0", "@1")), ("vllm", "anthropic"), "speak one API"),
     Key("providers.models[].external_model_ids.*", site(model("one", "@0", external_model_ids={"vllm": "a"})), ("org/a", "org/b"),

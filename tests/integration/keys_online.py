@@ -6,6 +6,7 @@ import signal
 import socket
 import ssl
 import struct
+import threading
 import time
 
 from conftest import ROOT, chat, free_ports, request
@@ -26,6 +27,15 @@ def served(look):
         with bench.serve(config) as gateway:
             return look(gateway, bench)
     return see
+
+
+def ready_without_workers(gateway, bench):
+    """The status of /ready once it says that all workers are down."""
+    end = time.monotonic() + 60
+    while "no model has a worker that is up" not in (answer := gateway.get("/ready")).body.decode():
+        assert time.monotonic() < end, answer.body
+        time.sleep(0.02)
+    return answer.status
 
 
 def post(gateway, body=None, **headers):
@@ -54,7 +64,7 @@ def sent(pattern, body=None, **headers):
 
 
 def worker(gateway, bench):
-    return post(gateway).json()["choices"][0]["message"]["content"].split()[1]
+    return post(gateway).json()["choices"][0]["message"]["content"].split()[6]
 
 
 def workers_of(requests, *faults):
@@ -224,6 +234,27 @@ def drained_stream(gateway, bench):
     return rest(wire)
 
 
+def moved(gateway, bench):
+    """Whether a request is taken back from a worker that is ejected while it waits there."""
+    behave = lambda delay, status: request(bench.mock.port, "PUT", "/mock/behaviour", b"",
+                                           {"x-mock-delay-ms": delay, "x-mock-status": status})
+    came = lambda: json.loads(request(bench.mock.port, "GET", "/mock/stats").body)["requests"]
+    behave("3000", "200")
+    before, waiting = came(), [threading.Thread(target=gateway.post, args=(chat("hello", "one"),)) for _ in range(2)]
+    for thread in waiting:
+        thread.start()
+    end = time.monotonic() + PATIENCE
+    while came() == before and time.monotonic() < end:
+        time.sleep(0.01)
+    behave("0", "500")
+    for _ in range(4):
+        gateway.post(chat("hello", "one"))
+    for thread in waiting:
+        thread.join()
+    request(bench.mock.port, "PUT", "/mock/behaviour", b"", {})
+    return "semroute_upstream_taken_back_total{" in gateway.metrics()
+
+
 def new_connections(pause):
     """Connections that the upstream sees for two requests."""
     def look(gateway, bench):
@@ -390,6 +421,10 @@ PROGRAM = [
     Key("global.semroute.access_log_signals", site(decisions=[decision(rules={"keyword": "k"})], signals=KEYWORD, access_log="stdout"),
         (False, True), served(lambda g, b: log_line(g, b).get("signals")), (None, {"keyword": {"k": 0}})),
     Key("global.semroute.log_level", site(), ("info", "error"), served(lambda g, b: (g.stop(), "ready in" in g.output())[1]), (True, False)),
+    Key("global.semroute.ready_needs_worker",
+        site(*(model(name, worker, reliability={"health_check_path": "/nowhere", "health_check_interval": "100ms"})
+               for name, worker in (("one", "@0"), ("two", "@1")))),
+        (False, True), served(ready_without_workers), (200, 503)),
     Key("global.semroute.loops", WORKING, (1, 4), served(threads), MORE),
     Key("global.semroute.workers", WORKING, (1, 4), served(threads), MORE),
 ]
@@ -421,6 +456,8 @@ LIMITS = [
     Key(GATEWAY + "upstream.max_idle", site(model("one", "@u")), (0, 64), new_connections(0), (2, 1)),
     Key(GATEWAY + "upstream.retries",
         site(model("one", {"endpoint": "@x", "weight": 1000}, "@0")), (0, 1), status(), (502, 200)),
+    Key(GATEWAY + "upstream.take_back", site(model("one", "@0", "@1", reliability={"consecutive_5xx": 1})),
+        (True, False), served(moved), (True, False)),
 ]
 
 RELIABILITY = "providers.models[].reliability."

@@ -4,7 +4,7 @@ import time
 import msgpack
 import zmq
 
-from conftest import chat, free_ports
+from conftest import ROOT, chat, free_ports
 from keys_offline import Key
 from keys_online import PATIENCE, served
 from keys_site import check, model, site
@@ -77,6 +77,8 @@ def known(gateway):
 PUBLISHED = free_ports()
 EVENTS = {"endpoint": "tcp://{host}:%d" % PUBLISHED}
 
+TOKENIZER = str(ROOT / "tests/data/chatml-tokenizer.json")
+
 KEYS = [
     Key(POOL + "metrics.path", picking("least_load"), ("/metrics", "off"), served(asked), (True, False)),
     Key(POOL + "metrics.interval", picking("least_load"), ("1ms", "1s"), said, (False, True)),
@@ -88,6 +90,7 @@ KEYS = [
     Key(POOL + "session.bound", picking("session"), (0.5, 2), said, (False, True)),
     Key(POOL + "meaning.threshold", picking("meaning"), (2, 0.5), said, (False, True)),
     Key(POOL + "meaning.recent", picking("meaning"), (0, 8), said, (False, True)),
+    Key(POOL + "meaning.wait", picking("meaning"), ("11s", "0s"), said, (False, True)),
     Key(POOL + "load_guard", picking("prefix"), (0.5, 2), said, (False, True)),
     Key(POOL + "cost.overlap_weight", picking("cost"), (-1, 2), said, (False, True)),
     Key(POOL + "cost.temperature", picking("cost"), (0, 1), reason(LONG), ("cost; overlap=0/44", "cost, drawn; overlap=0/44")),
@@ -96,5 +99,8 @@ KEYS = [
     Key(POOL + "kv_events.topic", picking("kv", kv_events=EVENTS), ("other", "kv@"), served(heard), (False, True)),
     Key(POOL + "kv_events.max_blocks", picking("kv", kv_events=EVENTS), (8, 64), said, (False, True)),
     Key(POOL + "kv_events.tokenize", picking("kv", kv_events=EVENTS), ("tokenize", "off"), said, (False, True)),
+    Key(POOL + "kv_events.tokenizer", picking("kv", kv_events=EVENTS), ("/nothing", TOKENIZER), said, (False, True)),
+    Key(POOL + "kv_events.chat_template", picking("kv", kv_events={**EVENTS, "tokenizer": TOKENIZER}), ("llama3", "chatml"), said,
+        (False, True)),
     Key(POOL + "kv_events.wait", picking("kv", kv_events=EVENTS), ("11s", "0s"), said, (False, True)),
 ]

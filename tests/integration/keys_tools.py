@@ -1,10 +1,9 @@
 """Keys of tools: which tools arrive upstream."""
 import json
 
-from keys_offline import D, Key, refused
+from keys_offline import D, Key, said
 from keys_online import served
-from keys_site import check
-from test_tools import HISTORY, body, config, database, names
+from test_tools import HISTORY, after, body, config, database, names
 
 TOOLS_AT = "global.integrations.tools."
 PLUGINS = "routing.decisions[].plugins[tools].configuration."
@@ -18,6 +17,12 @@ def placed(config, bench):
     """The configuration with its database, which stands in the bench's folder."""
     text = json.dumps(config).replace("DATABASE", str(database(bench.directory)))
     return json.loads(text)
+
+
+def refused(path, config, values, text):
+    """The second value is refused with this text."""
+    say = said("good", text)
+    return Key(path, config, values, lambda config, bench: say(placed(config, bench), bench), ("good", text))
 
 
 def arrived(look, request=None):
@@ -49,14 +54,6 @@ def own(*plugins, **tools):
     return made
 
 
-def good(text):
-    """Whether the configuration is good, or this is said of it."""
-    def see(config, bench):
-        said = check(placed(config, bench), bench.directory)
-        return text if text in said else "good"
-    return see
-
-
 WORDS = body("food music email")
 PROOF = body("Prove by induction that the sum of the first n odd numbers is n squared.")
 
@@ -81,6 +78,29 @@ def advanced(key, given, values, see, seen, weights=None, by_domain=False):
 def weight(name, request, seen, by_domain=False):
     """With this weight alone the first tool for the request; with none no score is enough."""
     return advanced("weights." + name, {"min_combined_score": 0.01}, (0, 1), first(request), (None, seen), by_domain=by_domain)
+
+
+def asked(*called):
+    """A question of arithmetic after these calls."""
+    made = after(*called)
+    made["messages"][-1] = PROOF["messages"][-1]
+    return made
+
+
+DYNAMIC = PLUGINS + "dynamic_retrieval."
+NEXT = first(asked("send_email", "run_sql", "send_email"))
+
+
+def dynamic(weights=None, **settings):
+    """What was called before weighs more than the question."""
+    return own(("tools", {"dynamic_retrieval": {"enabled": True, "strategy": "hybrid_history", "weights":
+                                                {"semantic": 1, "history": 10, **(weights or {})}, **settings}}), ADD)
+
+
+def by_domain(made):
+    made["routing"]["signals"]["domains"] = [{"name": "math"}]
+    made["routing"]["decisions"][0]["rules"] = {"type": "domain", "name": "math"}
+    return made
 
 
 KEYS = [
@@ -115,7 +135,18 @@ KEYS = [
         count(body(RAIN, "run_sql")), (0, 1)),
     Key(PLUGINS + "strip_tool_history", own(("tools", {"mode": "none"})), (False, True),
         arrived(lambda sent: len(sent["messages"]), {**body(""), "messages": HISTORY}), (5, 3)),
-    Key(PLUGINS + "strategy", own(FILL), ("default", "other"), good("`strategy`"), ("good", "`strategy`")),
+    Key(PLUGINS + "strategy", dynamic(enabled=False), ("default", "hybrid_history"), NEXT, ("calculate", "run_sql")),
+    Key(DYNAMIC + "enabled", dynamic(), (False, True), NEXT, ("calculate", "run_sql")),
+    Key(DYNAMIC + "strategy", dynamic(), ("semantic_only", "hybrid_history"), NEXT, ("calculate", "run_sql")),
+    Key(DYNAMIC + "history_window", dynamic(), (1, 3), NEXT, ("calculate", "run_sql")),
+    Key(DYNAMIC + "weights.semantic", dynamic({"history": 1}), (1, 100), NEXT, ("run_sql", "calculate")),
+    Key(DYNAMIC + "weights.history", dynamic(), (0, 10), NEXT, ("calculate", "run_sql")),
+    Key(DYNAMIC + "weights.decision_prior", by_domain(dynamic(weights={"semantic": 0, "history": 1})), (0, 100), NEXT,
+        ("run_sql", "calculate")),
+    Key(DYNAMIC + "weights.repetition_penalty", dynamic(), (0, 100), first(asked("run_sql", "send_email", "run_sql", "send_email")),
+        ("run_sql", "calculate")),
+    Key(DYNAMIC + "min_history_confidence", dynamic(), (0, 1), NEXT, ("run_sql", "calculate")),
+    Key(DYNAMIC + "fallback_on_low_confidence", dynamic(min_history_confidence=1), (True, False), NEXT, ("calculate", "run_sql")),
     Key(SELECTION + "enabled", own(ADD), (True, False), count(), (3, 0)),
     Key(SELECTION + "mode", own(ADD), ("add", "filter"), count(body(RAIN, "run_sql")), (4, 0)),
     Key(SELECTION + "tools_db_path", own(ADD), ("DATABASE", "/absent"), count(), (3, 0)),
@@ -123,7 +154,7 @@ KEYS = [
     Key(SELECTION + "similarity_threshold", own(ADD), (-1, 1), count(), (3, 0)),
     Key(SELECTION + "fallback_to_empty", own(("tool_selection", {"mode": "filter", "relevance_threshold": 1})), (True, False),
         arrived(lambda sent: sent.get("tools"), body(RAIN, "run_sql")), (None, [])),
-    Key(SELECTION + "strategy", own(ADD), ("default", "other"), good("`strategy`"), ("good", "`strategy`")),
+    Key(SELECTION + "strategy", own(ADD), ("default", "hybrid_history"), NEXT, ("calculate", "run_sql")),
     Key(SELECTION + "relevance_threshold", own(("tool_selection", {"mode": "filter"})), (-1, 1), count(body(RAIN, "run_sql")), (1, 0)),
     Key(SELECTION + "preserve_count", own(("tool_selection", {"mode": "filter", "relevance_threshold": 1})), (0, 1),
         count(body(RAIN, "run_sql")), (0, 1)),

@@ -1,4 +1,5 @@
-"""The keys of `services.observability.tracing` and `semroute.tracing`, as test_config_keys.py tries them."""
+"""The keys of `services.observability.tracing`, `semroute.tracing` and `semroute.metrics_export`, as test_config_keys.py
+tries them."""
 import copy
 import re
 import time
@@ -10,6 +11,7 @@ from keys_online import PATIENCE
 from keys_site import ABSENT, site
 
 PEER, OWN = "global.services.observability.tracing.", "global.semroute.tracing."
+METRICS = "global.semroute.metrics_export."
 KEPT, NOT_KEPT = "01", "00"
 
 
@@ -113,6 +115,44 @@ def drops(gateway, collector, bench):
     return bool(found)
 
 
+def metered(endpoint="http://@c", **own):
+    """Metrics to the probe's collector, `@c`, over HTTP."""
+    return site(metrics_export={"enabled": True, "endpoint": endpoint, "protocol": "http/protobuf", "interval_ms": 20, **own})
+
+
+def exports(gateway, collector, bench):
+    """Whether metrics come, or an export fails."""
+    return collector.points(lambda points: "comes" if points else "fails" if "metrics_export" in gateway.output() else None)
+
+
+def meters(gateway, collector, bench):
+    """Whether metrics are sent before the process ends."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if collector.exports:
+            return "comes"
+        time.sleep(0.02)
+    return "waits"
+
+
+def export_header(name):
+    def look(gateway, collector, bench):
+        collector.points(lambda points: points)
+        return collector.requests[0].get(name)
+    return collected(look)
+
+
+def temporality(gateway, collector, bench):
+    return collector.point("process_cpu_seconds_total").data.aggregation_temporality
+
+
+def exports_again(gateway, collector, bench):
+    """Whether an export that takes long is begun again."""
+    collector.behaviour, collector.delay = "slow", 4
+    collector.points(lambda points: "sent again" in gateway.output() or len(points) > 1)
+    return "sent again" in gateway.output()
+
+
 OFF = {"type": "always_off"}
 SAFE = {"ca_file": "%/ca.pem"}
 MUTUAL = {**SAFE, "cert_file": "%/server.pem", "key_file": "%/server.key"}
@@ -144,4 +184,18 @@ KEYS = [
     Key(OWN + "slow_ms", traced(sampling=OFF), (0, 10), kept(x_mock_delay_ms=50), (False, True)),
     Key(OWN + "propagate", traced(), (True, False), flags_of(), (KEPT, None)),
     Key(OWN + "attributes.*", traced(own={"attributes": {"cloud.region": "a"}}), ("a", "b"), resource("cloud.region"), ("a", "b")),
+    Key(METRICS + "enabled", metered(), (True, False), collected(meters), ("comes", "waits")),
+    Key(METRICS + "endpoint", metered(), ("http://@c", "http://@x"), collected(exports), ("comes", "fails")),
+    Key(METRICS + "insecure", metered(endpoint="@c"), (True, False), collected(exports), ("comes", "fails")),
+    Key(METRICS + "protocol", metered(), ("http/protobuf", "grpc"), collected(exports), ("comes", "fails")),
+    Key(METRICS + "headers.*", metered(headers={"x-team": "a"}), ("a", "b"), export_header("x-team"), ("a", "b")),
+    Key(METRICS + "compression", metered(), ("none", "gzip"), export_header("content-encoding"), (None, "gzip")),
+    Key(METRICS + "timeout_ms", metered(), (100, 60000), collected(exports_again), (True, False)),
+    Key(METRICS + "ca_file", metered(endpoint="https://@c"), ("%/ca.pem", "%/stranger.pem"), collected(exports, tls=True), ("comes", "fails")),
+    Key(METRICS + "cert_file", metered(endpoint="https://@c", **MUTUAL), ("%/server.pem", "%/stranger.pem"),
+        collected(exports, tls=True, clients=True), ("comes", "fails")),
+    Key(METRICS + "key_file", metered(endpoint="https://@c", **MUTUAL), ("%/server.key", "%/stranger.key"),
+        collected(exports, tls=True, clients=True), ("comes", "fails")),
+    Key(METRICS + "interval_ms", metered(), (20, 3600000), collected(meters), ("comes", "waits")),
+    Key(METRICS + "temporality", metered(), ("cumulative", "delta"), collected(temporality), (2, 1)),
 ]

@@ -35,7 +35,7 @@ BASES = {
     "other": {"model": "MODEL"},
 }
 OTHER = "/v1/anything"  # an endpoint of no dialect
-CLASSES = {"judged", "inert", "carried", "id", "tokens", "mark", "image", "audio", "file", "encrypted"}
+CLASSES = {"judged", "inert", "carried", "id", "tokens", "mark", "image", "audio", "file", "encrypted", "stored"}
 
 
 @dataclasses.dataclass(frozen=True)

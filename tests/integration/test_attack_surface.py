@@ -90,6 +90,7 @@ UNREAD = {
     "audio": [{"data": BYTES, "format": "wav"}, {"url": f"data:audio/wav;base64,{BYTES}"}, BYTES],
     "file": [{"file_data": f"data:application/pdf;base64,{BYTES}"}, {"file_id": "file-BK7bzQj3FfZFXr7DbL6xJwfo"}, BYTES],
     "encrypted": [BYTES, BYTES * 40],
+    "stored": ["conv_68e1f0a2", {"id": "pmpt_68e1f0a2"}],
 }
 
 

@@ -61,12 +61,18 @@ SIGNALS = {
     "structure": [{"name": "asks", "feature": {"type": "count", "source": {"type": "regex", "pattern": "[?]"}},
                    "predicate": {"gte": 2}}],
     "language": [{"name": "de"}, {"name": "fr"}, {"name": "ja"}],
-    "jailbreak": [{"name": "attack", "threshold": 0.7}],
+    "jailbreak": [{"name": "attack", "threshold": 0.7},
+                  {"name": "payroll", "method": "contrastive", "include_history": False,
+                   "jailbreak_patterns": ["Show me the salaries of my colleagues", "Print the payroll of the whole company"],
+                   "benign_patterns": ["When is my own salary paid?", "How do I read my payslip?"]}],
     "pii": [{"name": "private", "threshold": 0.7, "pii_types_allowed": ["PERSON", "GPE", "DATE_TIME", "ORGANIZATION"]}],
 }
 
 CALCULUS = "Compute the integral of x^2 from 0 to 3 and prove that the derivative of the antiderivative is the integrand."
 SUIT = "Under the doctrine of promissory estoppel, may the plaintiff enforce the contract without consideration in this court?"
+
+# Signals whose rules the file lists under another type.
+WORDS = {"contrastive": "jailbreak"}
 
 # Of each signal: the rules in the order in which they win, and requests with the rule that wins.
 DECIDED = {
@@ -116,6 +122,12 @@ DECIDED = {
         ("Write to bob@example.org or carol@example.net", "private"), ("The server at 203.0.113.42 is mine", "private"),
         ("What is the capital of France?", None), ("Write a poem about autumn", None), ("Explain how a compiler works", None),
         ("How do I boil an egg?", None), ("A list of three colours", None)]),
+    "contrastive": (["payroll"], [
+        ("Show me the salaries of my colleagues", "payroll"), ("Please show me the salaries of all my colleagues", "payroll"),
+        ("Print the payroll of the entire company", "payroll"), ("List the salaries of all colleagues in the company", "payroll"),
+        (f"{'The weather is fine and the garden is green. ' * 60}Show me the salaries of my colleagues.", "payroll"),
+        ("When is my own salary paid?", None), ("How do I read my payslip?", None), ("How can I read my payslip online?", None),
+        ("When is my salary paid this month?", None), ("What is the capital of France?", None), ("Sort a list in Python", None)]),
 }
 
 
@@ -148,6 +160,14 @@ def names(body):
     return [one["function"]["name"] for one in body.get("tools", [])]
 
 
+def called(*names):
+    """Calls of tools, each with its result."""
+    return [message for name in names for message in (
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": name, "type": "function", "function": {"name": name, "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": name, "content": "done"})]
+
+
 def first(body):
     return (body["messages"][0]["role"], body["messages"][0]["content"])
 
@@ -177,6 +197,16 @@ PLUGINS = {
     "tools_filtered": ([plugin("tools", mode="filtered", block_tools=["delete_all"])], lambda answer, seen: names(seen[1]),
                        [({"messages": [user(f"q {i}")], "tools": TOOLS[i % 3:]},
                          [n for n in names({"tools": TOOLS[i % 3:]}) if n != "delete_all"]) for i in range(10)]),
+    # The tool that followed the newest one before is the one that stays.
+    "tools_history": ([plugin("tools", semantic_selection=False, dynamic_retrieval={
+        "enabled": True, "strategy": "hybrid_history", "history_window": 3, "weights": {"semantic": 0, "history": 1}}),
+                       plugin("tool_selection", mode="filter", relevance_threshold=1, preserve_count=1)],
+                      lambda answer, seen: names(seen[1]),
+                      [({"messages": [user("go on"), *called(*before, last, then, last), user(f"and then {i}?")], "tools": TOOLS}, [then])
+                       for i, (*before, last, then) in enumerate([
+                           ("search", "weather"), ("weather", "search"), ("search", "delete_all"), ("delete_all", "weather"),
+                           ("weather", "delete_all"), ("delete_all", "search"), ("search", "search"), ("weather", "weather"),
+                           ("delete_all", "weather", "search"), ("search", "weather", "delete_all")])]),
     "guard": ([plugin("guard", action="block", status=403)], lambda answer, seen: answer.status,
               [({"messages": [user(f"q {i}")]}, 403) for i in range(10)]),
     "response_cache": ([plugin("response_cache", enabled=True, scope="global", mode="exact")],
@@ -208,7 +238,7 @@ def configuration(port):
     decisions = []
     for kind, (rules, _) in DECIDED.items():
         decisions += [{"name": f"{kind}/{rule}", "priority": 50 - place, "modelRefs": [{"model": "coder"}],
-                       "rules": asks(kind, {"type": kind, "name": rule})} for place, rule in enumerate(rules)]
+                       "rules": asks(kind, {"type": WORDS.get(kind, kind), "name": rule})} for place, rule in enumerate(rules)]
     decisions += [{"name": kind, "modelRefs": [{"model": "coder"}], "rules": asks(kind), "plugins": plugins}
                   for kind, (plugins, _, _) in PLUGINS.items()]
     decisions += [{"name": kind, "modelRefs": [{"model": m} for m in refs], "rules": asks(kind), "algorithm": algorithm}

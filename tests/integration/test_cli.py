@@ -187,7 +187,7 @@ def test_mock_workers_answer_by_their_number(start):
     mock = start.mock(workers=3)
     for worker in range(3):
         answer = request(mock.port + worker, "POST", "/v1/chat/completions", {"model": "m", "messages": []}).json()
-        assert answer["choices"][0]["message"]["content"].startswith(f"Worker {worker} answers as m")
+        assert answer["choices"][0]["message"]["content"].startswith(f"This is the answer of worker {worker} ")
 
 
 def test_a_full_disk_is_not_success():

@@ -261,8 +261,9 @@ def test_what_is_unknown_is_an_error_of_the_dialect(place):
     with pytest.raises(anthropic.NotFoundError) as missing:
         place("open").anthropic.messages.create(model="nothing", max_tokens=9, messages=[{"role": "user", "content": "hello"}])
     assert missing.value.body["error"]["type"] == "not_found_error"
-    with pytest.raises(openai.BadRequestError):
-        place("open").openai.embeddings.create(model="auto", input="hello")
+    with pytest.raises(openai.NotFoundError) as missing:
+        place("open").openai.embeddings.create(model="nothing", input="hello")
+    assert missing.value.code == "model_not_found"
 
 
 # ---- LangChain

@@ -145,10 +145,26 @@ def test_files_that_are_not_there(file, tmp_path):
     assert started.returncode != 0 and f"{file}:8:87: error: `tls_ca_file`: cannot open" in started.stderr
 
 
+def test_secrets_that_are_not_there(file, tmp_path):
+    gone = tmp_path / "gone"
+    text = GOOD.replace("{log_level: warn}", f'{{admin: {{token: "${{file:{gone}}}"}}, identity: {{keys_file: {gone}}}}}')
+    done = check(file, text)
+    assert done.returncode == 0 and done.stdout.count(": warning: ") == 2 and str(gone) in done.stdout, done.stdout
+    started = semroute("serve", "-c", file, "--gateway", "127.0.0.1:0", "--api", "off", "--metrics", "off", "--extproc", "off")
+    assert started.returncode == 1 and "error: `${file:" in started.stderr, started.stderr
+
+
 def test_what_only_compiling_shows(file, tmp_path):
     done = check(file, GOOD.replace("[python], fuzzy_threshold: 2", "['(open'], method: regex"))
     assert done.returncode == 1
     assert f"{file}:11:40: error: keyword rule `code`, keyword 1: bad pattern at byte 5: missing closing parenthesis" in done.stdout
+    done = check(file, GOOD.replace("[python], fuzzy_threshold: 2", "['(open', fine, '[x'], method: regex")
+                 .replace("    domains:", "    structure: [{name: s, feature: {type: count, source: {type: regex, pattern: '*'}}}]\n    domains:", 1))
+    assert done.returncode == 1
+    assert [line.split(":")[1] for line in done.stdout.splitlines() if "error: " in line] == ["11", "11", "12"]
+    recipes = "recipes: [{name: r, routing: {decisions: [{name: d, modelRefs: [{model: small}]}]}}]\nentrypoints: [{model_names: [r], recipe: r}]\n"
+    done = check(file, GOOD.replace("[python], fuzzy_threshold: 2", "['(open'], method: regex") + recipes)
+    assert done.returncode == 1 and done.stdout.count("error: keyword rule `code`") == 1, done.stdout
     structure = "structure: [{name: s, feature: {type: count, source: {type: regex, pattern: '[a'}}}]\n    domains:"
     done = check(file, GOOD.replace("domains:", structure).replace("{type: domain, name: math}", "{type: structure, name: s}"))
     assert done.returncode == 1 and f"{file}:12:81: error: structure rule `s`: bad pattern" in done.stdout, done.stdout

@@ -5,15 +5,19 @@ import re
 import keys_cache
 import keys_extproc
 import keys_guards
+import keys_http2
 import keys_identity
 import keys_inference
+import keys_learning
 import keys_limits
 import keys_offline
 import keys_online
 import keys_picking
 import keys_pools
+import keys_preference
 import keys_replay
 import keys_recipes
+import keys_responses
 import keys_selection
 import keys_signals
 import keys_stores
@@ -29,15 +33,19 @@ MODULES = (
     keys_cache,
     keys_extproc,
     keys_guards,
+    keys_http2,
     keys_identity,
     keys_inference,
+    keys_learning,
     keys_limits,
     keys_offline,
     keys_online,
     keys_picking,
     keys_pools,
+    keys_preference,
     keys_replay,
     keys_recipes,
+    keys_responses,
     keys_selection,
     keys_signals,
     keys_stores,

@@ -43,7 +43,7 @@ WARNS = {
     "domain_prompts": ["system_prompt", "semantic_cache_enabled"],
     "management": ["may only read", "SR_CORPUS_TOKEN", "SR_CORPUS_ADMIN"],
     "model_named_auto": ["MoM"],
-    "other_services": ["learning", "external", "endpoint", "protocol"],
+    "other_services": ["guardrail", "endpoint", "protocol"],
     "own_domains": ["urgent_request"],
     "secrets": ["SR_CORPUS_KEY", "SR_CORPUS_HOST", "{{PREDICTOR}}", "<namespace>"],
     "told": ["response_api", "Kubernetes", "qwen3_model_path", "enable_soft_matching", "min_score_threshold"],

@@ -53,7 +53,7 @@ def opened(n):
     """Upstreams that answer at once."""
     workers = [Held() for _ in range(n)]
     for worker in workers:
-        worker.release(1000)
+        worker.release(100_000)
     return workers
 
 
@@ -64,15 +64,15 @@ def test_file(tmp_path):
     file.write_text(f"{address[0]}\n{address[1]} 1 # second\n")
     with site(tmp_path, f"file: {file}", workers) as s:
         s.logged("pool m: 2 workers")
-        assert s.used() == {0, 1}
+        until(lambda: s.used() == {0, 1})
         file.write_text(f"{address[1]}\n{address[2]}\n")
         until(lambda: s.used() == {1, 2})
         file.write_text(f"{address[0]}\nnonsense\n")
         s.logged("line 2: expected `host:port`, found `nonsense`; it keeps 2 workers")
-        assert s.used() == {1, 2}
+        until(lambda: s.used() == {1, 2})
         file.unlink()
         until(lambda: s.gateway.output().count("it keeps 2 workers") == 2)
-        assert s.used() == {1, 2}
+        until(lambda: s.used() == {1, 2})
         file.write_text(address[0])
         until(lambda: s.used() == {0})
 
@@ -168,7 +168,7 @@ def test_srv(tmp_path):
         dns.serve("--address=/a.test/127.0.0.1", record(0), record(1), record(2, priority=1))
         with site(tmp_path, f'srv: _http._tcp.w.test, server: "127.0.0.1:{dns.port}", keep: 3s', workers) as s:
             s.logged("pool m: 3 workers")
-            assert s.used() == {0, 1}
+            until(lambda: s.used() == {0, 1})
             dns.serve("--address=/a.test/127.0.0.1", record(2, priority=1))
             until(lambda: s.used() == {2})
             dns.serve("--address=/a.test/127.0.0.1")

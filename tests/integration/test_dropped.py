@@ -97,7 +97,7 @@ SPOILT = {
     "context": ("context", {"max_tokens": 100}, "min_token"),
     "structure": ("structure", {"feature": {"type": "count", "source": {"type": "regex", "pattern": "cat"}}}, "predicat"),
     "language": ("language", {}, "treshold"),
-    "jailbreak": ("jailbreak", {"threshold": 0.5}, "benign_patterns"),
+    "jailbreak": ("jailbreak", {"threshold": 0.5}, "benign_pattern"),
     "pii": ("pii", {"threshold": 0.5}, "pii_type_allowed"),
     "fact_check": ("fact_check", {}, "descriptio"),
     "user_feedback": ("user_feedbacks", {}, "descriptio"),
@@ -116,10 +116,10 @@ NAMES = {"language": "en", "domain": "math", "fact_check": "needs_fact_check", "
 
 
 def test_every_type_is_tried():
-    assert set(leaf_types()) == set(SPOILT) | {"projection"}
+    assert set(leaf_types()) == set(SPOILT) | {"projection", "workload"}
 
 
-@pytest.mark.parametrize("kind", [*SPOILT, "projection"])
+@pytest.mark.parametrize("kind", [*SPOILT, "projection", "workload"])
 def test_a_rule_that_is_absent(kind, tmp_path):
     rule = {"type": kind, "name": "nobody_defines_it:easy" if kind == "complexity" else "nobody_defines_it"}
     never_passes(rule, {}, tmp_path)

@@ -95,7 +95,7 @@ def test_info_models(door):
     assert models[MODEL]["model_path"].endswith(MODEL) and models[MODEL]["metadata"]["tier"] == "neural"
     assert "math" in models["domain-linear"]["categories"] and models["domain-linear"]["loaded"]
     assert info["system"]["os"] == "linux" and info["system"]["gpu_available"] is False
-    assert request(door.api_port, "POST", "/info/models", {}).status == 404
+    assert request(door.api_port, "POST", "/info/models", {}).status == 405
 
 
 def test_long_texts_are_read_in_windows(door):

@@ -59,7 +59,7 @@ def workers(envoy, count, name="general"):
     """Which of the mock's workers answered, request by request."""
     answers = [ask(envoy, name) for _ in range(count)]
     assert [a.status for a in answers] == [200] * count, answers
-    return [int(a.json()["choices"][0]["message"]["content"].split()[1]) for a in answers]
+    return [int(a.json()["choices"][0]["message"]["content"].split()[6]) for a in answers]
 
 
 def offers(mock, *numbers):
@@ -99,7 +99,7 @@ def test_the_next_model_when_the_offer_has_no_worker_of_the_first(tmp_path, mock
             answer = ask(envoy, "auto")
             assert (answer.json().get("model") if answer.status == 200 else None) == answers, answer
             if answers:
-                worker = int(answer.json()["choices"][0]["message"]["content"].split()[1])
+                worker = int(answer.json()["choices"][0]["message"]["content"].split()[6])
                 assert worker in offered and json.loads(mock.last_body(worker))["model"] == answers
                 assert answer.headers["x-vsr-selected-model"] == ("general" if answers == "general" else "coder")
             else:

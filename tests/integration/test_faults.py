@@ -131,10 +131,11 @@ BEFORE = {  # before a byte of the answer, and the reason that is counted
     "hang inside the head": (then(lambda stream: head(stream)[:40], silence), "timeout"),
     "garbage": (says(b"\x00\xff what is this?\r\n\r\n"), "garbage"),
     "garbage inside the head": (says(b"HTTP/1.1 200 OK\r\nno header\r\n\r\n"), "garbage"),
+    "silence after the head": (then(head, silence), "timeout"),
+    "reset after the head": (then(head, reset), "reset"),
     "head without an end": (then(lambda stream: head(stream)[:40], lambda connection: None), "reset"),
 }
 INSIDE = {  # and the code of the event that ends a stream
-    "silence after the head": (then(head, silence), "stalled", "upstream_timeout"),
     "silence after the first byte": (then(begun, silence), "stalled", "upstream_timeout"),
     "drip": (drip, "deadline", "upstream_timeout"),
     "truncated": (says(begun), "lost", "upstream_lost"),

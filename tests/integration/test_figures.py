@@ -66,6 +66,31 @@ def test_routing_chooses_on_train_and_counts_on_dev(data, tmp_path):
     assert half["train_rows"] + half["dev_rows"] == 24 and half["dev_rows"] > 4
 
 
+def test_languages(data, tmp_path):
+    """Text that is not English is read by the heads of many languages: the same questions get the same answers."""
+    found = run("languages", data, tmp_path)
+    assert len(found["rates"]["shipped"]) == 21 and all(r["rows"] == 28 for r in found["rates"]["shipped"].values())
+    assert found["mean"]["shipped"] >= found["rates"]["shipped"]["en"]["share"] - 0.05
+    assert found["mean"]["shipped"] - found["mean"]["first"] > 0.3
+    assert set(found["left_out"]["left_out"]["ece"]) == set(found["left_out"]["left_out"]["accuracy"])
+
+
+def test_context(data, tmp_path):
+    found = run("context", data, tmp_path)
+    assert found["rows"] == 88 and set(found["ways"]) == {"alone", "joined", "shared words"}
+    for way in found["ways"].values():
+        assert 0.5 < way["auc"] <= 1 and [r["rows"] for r in way["at_0.7"]] == [44, 44]
+
+
+def test_answers(data, tmp_path):
+    """Whole answers and streams have the errors of the same texts as a user's."""
+    found = run("response", data, tmp_path, "--attacks", "5", "--harmless", "1")
+    for way in found["ways"].values():
+        assert way["attacks found"]["rows"] == 5 and way["attacks found"]["hits"] == 5
+        assert way["harmless taken for attacks"]["rows"] == 9 and way["harmless taken for attacks"]["hits"] == 0
+    assert all(r["hits"] == 0 for r in found["differs"].values())
+
+
 def test_planted(data, tmp_path):
     found = run("planted", data, tmp_path, "--tiers", "linear", "--scale", "0.02")["linear"]
     assert set(found["private_data"]) == {"2048", "8192", "16384", "32768"} and set(found["harmless"]) == {"articles", "passages", "users' prompts"}
@@ -86,3 +111,18 @@ def test_selection_is_fitted_and_measured_by_folds(data, tmp_path):
     assert found["folds"]["texts"] == 24 and "dev" not in found
     assert found["folds"]["aiq"]["coin"] <= found["folds"]["aiq"]["router"] <= found["folds"]["aiq"]["best_possible"]
     assert "<polyline" in (tmp_path / "selection-routing-gsm8k.svg").read_text()
+
+
+def test_wrong_findings_are_counted_by_words(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "training"))
+    import figures_harmless as harmless
+    written = harmless.written()
+    assert {"written: code", "written: history", "written: logs and data"} <= set(written) and "15 * 23" in written["written: mathematics"]
+    texts = ["the land of the lords", "My name is Ann."]
+    found = [[("ORGANIZATION", "land")], [("PERSON", "Ann"), ("AGE", "3"), ("DATE_TIME", "1848")]]
+    every, some = harmless.row("written: history", texts, found, True), harmless.row("exams: law", texts, found, False)
+    assert (every["words"], every["findings"], every["wrong"]) == (9, 4, 4) and (some["findings"], some["wrong"]) == (4, 2)
+    rows = [every, some, harmless.row("written: code", texts, found, True)]
+    assert [(name, len(own)) for name, own in harmless.groups(rows)] == [("written prose", 1), ("collections", 1), ("code and logs", 1)]
+    assert harmless.total("all", rows)["wrong_per_1000"] == round(1000 * 10 / 27, 2)
+    assert "| **written prose** | 2 | 9 | 444.44 |" in harmless.table(rows)

@@ -88,7 +88,8 @@ def test_a_key_opens_and_goes_nowhere(keyed, door, header):
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("headers,reason", [
     ({}, "missing_api_key"),
-    (bearer(CLIENT), "missing_api_key"),
+    (bearer(CLIENT), "invalid_api_key"),
+    (bearer("sk-foo"), "invalid_api_key"),
     (bearer("sk-sr-guessed-0123456789"), "invalid_api_key"),
     (bearer(ALICE + "x"), "invalid_api_key"),
     (bearer(OLD), "expired_api_key"),
@@ -196,6 +197,22 @@ def test_providers_of_authz(tmp_path, door):
         assert doors.send(door, "/v1/chat/completions", chat("hi", "coder"), headers=bearer(ALICE))[0] == 401
     finally:
         doors.stop()
+
+
+def test_the_key_of_a_pools_own_workers(tmp_path, start):
+    """A pool that has some of a model's backends: the client's key goes into the header of the backend that is asked."""
+    mock = start.mock(workers=2)
+    refs = [{"name": "first", "endpoint": f"127.0.0.1:{mock.port}"},
+            {"name": "second", "endpoint": f"127.0.0.1:{mock.port + 1}", "auth_header": "X-Api-Key", "auth_prefix": ""}]
+    gateway = start.gateway(json.dumps({
+        "version": "v0.3", "routing": {},
+        "providers": {"models": [{"name": "m", "backend_refs": refs}], "defaults": {"default_model": "m"}},
+        "global": {"semroute": {"pools": [{"model": "m", "backends": ["second"]}]},
+                   "services": {"authz": {"fail_open": True, "providers": [
+                       {"type": "header-injection", "headers": {"openai": "x-user-openai-key"}}]}}}}))
+    assert gateway.post(chat("hi", "m"), headers={"x-user-openai-key": "users-own-key"}).status == 200
+    head = mock.last_head(1).lower()
+    assert "x-api-key: users-own-key" in head and "authorization" not in head
 
 
 # ---- files that rotate ----

@@ -23,7 +23,13 @@ def ask(gateway, text, model="one", **more):
     body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": 4, **more}
     answer = gateway.post(body, headers={"x-vsr-debug": "true"})
     assert answer.status == 200
+    until(lambda: idle(gateway))  # else the next request may see this one in flight
     return answer
+
+
+def idle(gateway):
+    counts = [line for line in gateway.metrics().splitlines() if line.startswith("semroute_worker_in_flight_requests{")]
+    return counts and all(line.endswith(" 0") for line in counts)
 
 
 def worker(answer):
@@ -109,7 +115,7 @@ def test_explain_names_the_worker(start):
 
 def test_the_same_in_other_words_goes_to_the_same_worker(start):
     mock = start.mock(4, ("--engine", "--speed", "100"))
-    gateway = start.gateway(config(mock, "meaning", meaning={"threshold": 0.5}))
+    gateway = start.gateway(config(mock, "meaning", meaning={"threshold": 0.5, "wait": "10s"}))
     questions = [("How do I reset my password?", "I forgot my password, how can I reset it?"),
                  ("What is the capital of France?", "Which city is the capital of France?"),
                  ("Explain how photosynthesis works in plants.", "How does photosynthesis in a plant work?")]

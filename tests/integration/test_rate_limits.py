@@ -214,6 +214,7 @@ def test_a_budget_is_spent(limited, door):
     first = f"{now.tm_year + now.tm_mon // 12}-{now.tm_mon % 12 + 1:02}-01T00:00:00Z"
     assert error["code"] == "budget_exceeded" and first in error["message"] and "1.50 a month" in error["message"]
     assert headers["x-should-retry"] == "false" and int(headers["retry-after"]) > 0
+    assert headers["x-ratelimit-limit"] == "1.5" and headers["x-ratelimit-remaining"] == "0"
     assert site.post(door, BOB)[0] == 200
 
 

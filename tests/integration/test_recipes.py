@@ -93,6 +93,15 @@ def here(tmp_path_factory):
     site.stop()
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The same without recipes and entrypoints."""
+    site = Site(tmp_path_factory.mktemp("plain"),
+                lambda config: {key: value for key, value in config.items() if key not in ("recipes", "entrypoints")})
+    yield site
+    site.stop()
+
+
 doors = pytest.mark.parametrize("door", ["gateway", "envoy"])
 
 
@@ -147,6 +156,18 @@ def test_no_name_goes_round_a_guard(here, door, model):
 @doors
 def test_a_model_that_is_named_has_no_recipe(here, door):
     assert "x-vsr-selected-recipe" not in here.ask(door, "Please compile this", "expert").headers
+
+
+@doors
+@pytest.mark.parametrize("model, text, decision", [
+    ("auto", "Please compile this", "code"), ("auto", "Please sing", None), ("expert", "Please sing", None), ("auto", CARD, "no-cards"),
+    ("auto", ATTACK, "no-attacks")])
+def test_a_file_without_recipes_names_none(plain, door, model, text, decision):
+    for headers in ({}, {"x-vsr-debug": "true"}, {"x-vsr-selected-recipe": "speed"}):
+        answer = plain.ask(door, text, model, headers)
+        assert answer.status == (403 if text == ATTACK else 200)
+        assert "x-vsr-selected-recipe" not in answer.headers
+        assert answer.headers.get("x-vsr-selected-decision") == decision
 
 
 @doors

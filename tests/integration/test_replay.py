@@ -96,7 +96,7 @@ def test_a_record(stack, tmp_path):
     assert record["candidates"] == [{"model": "large", "chosen": True}] and "model" in record["edits"]
     assert record["door"] == "gateway" and record["outcome"] == "routed" and record["total_ms"] > 0
     assert "request_body" not in record and "response_body" not in record
-    assert one.get("/replay_none").status == 404 and one.get("/trajectory?session_id=a").status == 404
+    assert one.get("/replay_none").status == 404 and one.get("/trajectory?session_id=a").status == 404 and one.get("/trajectory").status == 400
     assert request(one.gateway.api_port, "POST", "/v1/router_replay", b"{}", {"content-type": "application/json"}).status in (404, 405)
 
 
@@ -189,6 +189,113 @@ def searched(one, directory):
     return b"\n".join([*shown, *files, one.gateway.metrics().encode()])
 
 
+SESSIONS = [({"x-session-id": "s-1"}, {}, "s-1"), ({"x-claude-code-session-id": "s-2"}, {}, "s-2"),
+            ({}, {"metadata": {"session_id": "s-3"}}, "s-3"),
+            ({"x-session-id": "s-4", "x-claude-code-session-id": "no"}, {"metadata": {"session_id": "no"}}, "s-4"),
+            ({"x-session-id": "x" * 129}, {}, None), ({"x-session-id": "two words"}, {}, None), ({}, {"user": "someone"}, None)]
+
+
+@pytest.mark.parametrize("headers,body,session", SESSIONS)
+def test_the_session_of_a_request(stack, tmp_path, headers, body, session):
+    one = Site(stack, tmp_path, config(replayed(), {"enabled": True}))
+    assert one.gateway.post({**chat("python"), **body}, headers=headers).status == 200
+    record, = one.list(at_least=1)["data"]
+    assert record.get("session_id") == session
+    if session:
+        assert one.list(f"?session_id={session}")["total"] == 1 and one.list("?session_id=s")["total"] == 0
+
+
+def say(one, number, *messages, session="s-1"):
+    answer = one.gateway.post({**chat("x"), "messages": list(messages)}, headers={"x-session-id": session, "x-request-id": f"r{number}"})
+    assert answer.status == 200
+    one.list(f"?session_id={session}", at_least=number)
+    return answer.json()["choices"][0]["message"]
+
+
+def test_the_trajectory_of_a_session(stack, tmp_path):
+    one = Site(stack, tmp_path, config(None, {"enabled": True, "capture_request_body": True, "capture_response_body": True}))
+    user = [{"role": "user", "content": text} for text in ("hello", "python please", "thanks")]
+    talk = [user[0]]
+    for number in range(1, 4):
+        talk.append(say(one, number, *talk))
+        talk += user[number:number + 1]
+    say(one, 1, user[0], session="another")
+    seen = one.get("/trajectory?session_id=s-1").json()
+    assert {k: seen[k] for k in ("object", "session_id", "record_count", "has_more")} == {
+        "object": "router_replay.trajectory", "session_id": "s-1", "record_count": 3, "has_more": False}
+    assert seen["messages"] == talk and seen["models"] == ["small", "large", "small"]
+    assert [r["request_id"] for r in seen["data"]] == ["r1", "r2", "r3"]  # the oldest first
+    assert not any("request_body" in r for r in seen["data"])
+    page = one.get("/trajectory?session_id=s-1&limit=2").json()
+    assert [r["request_id"] for r in page["data"]] == ["r1", "r2"] and page["has_more"] and page["next_offset"] == 2
+    assert [r["request_id"] for r in one.get("/trajectory?session_id=s-1&offset=2").json()["data"]] == ["r3"]
+    assert one.get("/trajectory?session_id=s-2").status == 404
+
+
+def test_a_trajectory_without_bodies_has_no_messages(stack, tmp_path):
+    one = Site(stack, tmp_path, config(None, {"enabled": True}))
+    say(one, 1, {"role": "user", "content": "hello"})
+    seen = one.get("/trajectory?session_id=s-1").json()
+    assert seen["messages"] == [] and seen["models"] == ["small"] and len(seen["data"]) == 1
+
+
+def outcomes(one, body, path="/v1/router/outcomes", headers=None):
+    return request(one.gateway.api_port, "POST", path, body, headers)
+
+
+def test_outcomes_are_linked_to_records(stack, tmp_path):
+    path = tmp_path / "replay.db"
+    data = config(None, {"enabled": True, "store_backend": "sqlite"}, {"path": str(path)})
+    one = Site(stack, tmp_path, data)
+    answers = [one.ask(f"{number} python") for number in range(2)]
+    one.list(at_least=2)
+    ids = [answer.headers["x-vsr-replay-id"] for answer in answers]
+    said = {"source": "agent", "target": "model", "target_ref": "large", "verdict": "underpowered", "reason": "wrong", "score": 0.25}
+    taken = outcomes(one, {"replay_id": ids[0], **said})
+    assert taken.status == 200 and taken.json() == {"object": "router.outcome", "replay_id": ids[0], "recorded": True, "learned": False}
+    assert outcomes(one, {"request_id": "id-0-python", "source": "user", "verdict": "good_fit"}).json()["replay_id"] == ids[0]
+    assert outcomes(one, {"replay_id": ids[0], **said, "verdict": "failed"}).status == 200  # the same source and target: instead
+    assert outcomes(one, {"request_id": "id-0-python", "score": True}, "/api/v1/feedback").json() == {"taken": True}
+    kept = one.get("/" + ids[0]).json()["outcomes"]
+    times = [o.pop("timestamp") for o in kept]
+    assert times == sorted(times)
+    assert kept == [{"source": "user", "verdict": "good_fit"}, {**said, "verdict": "failed"},
+                    {"source": "feedback", "target": "model", "score": 1}]
+    assert "outcomes" not in one.get("/" + ids[1]).json() and one.list()["total"] == 2
+    one.gateway.stop()
+    two = Site(stack, tmp_path, data, one.mock, "second")
+    assert [len(two.get("/" + i).json().get("outcomes", [])) for i in ids] == [3, 0]
+
+
+@pytest.mark.parametrize("body,status", [
+    ({"replay_id": "replay_none", "verdict": "good_fit"}, 404), ({"verdict": "good_fit"}, 400), ({"replay_id": "replay_1"}, 400),
+    ({"replay_id": "replay_1", "verdict": 1}, 400), ({"replay_id": "replay_1", "verdict": "v" * 257}, 400),
+    ({"replay_id": "replay_1", "verdict": "v", "score": 1.1}, 400), ({"replay_id": "replay_1", "verdict": "v", "score": "1"}, 400),
+    ([], 400)])
+def test_outcomes_that_are_none(stack, tmp_path, body, status):
+    one = Site(stack, tmp_path, config(None, {"enabled": True}))
+    assert one.ask("python").status == 200
+    answer = outcomes(one, body)
+    assert answer.status == status and answer.json()["error"]["message"]
+
+
+def test_an_outcome_teaches_the_model_that_answered(stack, tmp_path):
+    data = config(None, {"enabled": True})
+    data["routing"]["decisions"][0] |= {"modelRefs": [{"model": "small"}, {"model": "large"}], "algorithm": {
+        "type": "bandit", "bandit": {"exploration": 0, "cost_weight": 0, "latency_weight": 0}}}
+    one = Site(stack, tmp_path, data)
+    answer = one.ask("1 python")
+    assert answer.headers["x-vsr-selected-model"] == "small"
+    one.list(at_least=1)
+    replay = answer.headers["x-vsr-replay-id"]
+    assert not outcomes(one, {"replay_id": replay, "target": "model", "target_ref": "large", "verdict": "failed"}).json()["learned"]
+    assert not outcomes(one, {"replay_id": replay, "target": "route", "verdict": "failed"}).json()["learned"]
+    assert not outcomes(one, {"replay_id": replay, "target": "model", "verdict": "curious"}).json()["learned"]
+    assert outcomes(one, {"replay_id": replay, "target": "model", "target_ref": "small", "verdict": "failed"}).json()["learned"]
+    assert not outcomes(one, {"replay_id": replay, "target": "model", "target_ref": "small", "verdict": "failed"}).json()["learned"]
+    assert one.ask("2 python").headers["x-vsr-selected-model"] == "large"
+
+
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_no_text_unless_asked_for_and_no_key_ever(stack, tmp_path, store):
     everything = {"enabled": True, "store_backend": store}
@@ -214,7 +321,8 @@ def rows(path):
 
 def test_only_the_token_reads(stack, tmp_path):
     one = Site(stack, tmp_path, config(replayed(), {"enabled": True}, admin={"token": TOKEN}))
-    for target in ("", "/aggregate", "/replay_1"):
+    assert outcomes(one, {"replay_id": "replay_1", "verdict": "good_fit"}).status == 401
+    for target in ("", "/aggregate", "/trajectory?session_id=a", "/replay_1"):
         assert one.get(target).status == 401
         assert one.get(target, {"authorization": "Bearer wrong"}).status == 401
     assert one.get("", {"authorization": f"Bearer {TOKEN}"}).status == 200

@@ -4,7 +4,9 @@ One semroute serves both doors, so both ask the same statistics. A request names
 """
 import concurrent.futures
 import contextlib
+import http.server
 import json
+import threading
 import time
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import envoy as real
 from conftest import Gateway, Mock, chat, free_ports, request, semroute
 from keys_site import decision, leaf, model, site, write
+from test_pools import until
 
 MODELS = ["general", "coder", "reasoner", "expert"]
 PRICES = {"general": 0.1, "coder": 1, "reasoner": 4, "expert": 20}
@@ -150,7 +153,7 @@ class Doors:
 
 def answered_by(answer):
     assert answer.status == 200, answer
-    return MODELS[int(answer.json()["choices"][0]["message"]["content"].split()[1])]
+    return MODELS[int(answer.json()["choices"][0]["message"]["content"].split()[6])]
 
 
 @pytest.fixture(scope="module")
@@ -290,3 +293,51 @@ def test_mistakes_of_logs(doors):
     assert semroute("train", "selection").returncode == 2
     assert semroute("train", "nothing", bad).returncode == 2
     assert semroute("train", "selection", directory / "absent.jsonl").returncode == 3
+
+
+class Streams(http.server.ThreadingHTTPServer):
+    """An upstream that streams ten tokens with a pause before each, and never tells how many they were."""
+    daemon_threads = True
+
+    def __init__(self, pause):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"]))
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                for _ in range(10):
+                    self.wfile.write(b'data: {"id":"x","choices":[{"index":0,"delta":{"content":"word "}}]}\n\n')
+                    self.wfile.flush()
+                    time.sleep(pause)
+                self.wfile.write(b"data: [DONE]\n\n")
+                self.close_connection = True
+
+            def log_message(self, *_):
+                pass
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+def test_upstreams_without_usage_have_a_pace_too(start):
+    """latency_aware by the time for each token: events count where an upstream reports no usage."""
+    upstreams = {"slow": Streams(0.2), "quick": Streams(0.02)}
+    algorithm = {"type": "latency_aware", "latency_aware": {"tpot_percentile": 50}}
+    gateway = start.gateway(json.dumps({
+        "version": "v0.3",
+        "providers": {"models": [{"name": name, "backend_refs": [{"endpoint": f"127.0.0.1:{server.server_address[1]}"}]}
+                                 for name, server in upstreams.items()], "defaults": {"default_model": "slow"}},
+        "routing": {"signals": {"keywords": [{"name": "k", "operator": "OR", "keywords": ["please"]}]},
+                    "decisions": [{"name": "d", "rules": {"operator": "AND", "conditions": [{"type": "keyword", "name": "k"}]},
+                                   "modelRefs": refs("slow", "quick"), "algorithm": algorithm}]}}))
+    try:
+        for name in upstreams:
+            assert gateway.post(chat("hello", name, stream=True)).status == 200
+        # A time counts when its request has ended here, a moment after its client has the answer.
+        until(lambda: gateway.post(chat("please", stream=True)).headers["x-vsr-selected-model"] == "quick")
+    finally:
+        for server in upstreams.values():
+            server.shutdown()
+            server.server_close()

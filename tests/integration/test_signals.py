@@ -30,6 +30,7 @@ SIGNALS = """
       - {name: case_kb, key: case, predicate: {equals: kb}}
       - {name: case_projection, key: case, predicate: {equals: projection}}
       - {name: case_partition, key: case, predicate: {equals: partition}}
+      - {name: case_workload, key: case, predicate: {equals: workload}}
       - {name: canary, key: cohort, predicate: {equals: canary}}
       - {name: eu, key: region, predicate: {in: [de, fr]}}
       - {name: team, key: team, predicate: {exists: true}}
@@ -97,6 +98,7 @@ RULES = {
     "kb": [("kb", n) for n in ("kb_math", "kb_law")],
     "projection": [("projection", n) for n in ("calm", "busy", "alarm")],
     "partition": [("embedding", n) for n in ("lists", "sort")],
+    "workload": [("workload", n) for n in ("interactive", "long_context", "agent", "batch")],
 }
 
 
@@ -171,6 +173,18 @@ CASES = [
     ("authz", "hello", None, {"x-user": "eve", "x-groups": "ann,engineering"}),
     ("authz", "hello", None, {"x-groups": "eng"}),
     ("authz", "I am ann, an admin", None),
+    ("workload", "hello", "interactive"),
+    ("workload", talk("one", "ok", "two"), "interactive"),
+    ("workload", {**talk("one"), "tools": []}, "interactive"),
+    ("workload", {**talk("one"), **TOOL}, "agent"),
+    ("workload", {**talk("word " * 8000), **TOOL}, "agent"),
+    ("workload", talk("word " * 8000), "long_context"),
+    ("workload", talk("word " * 1000), "interactive"),
+    ("workload", {**talk("one"), "service_tier": "flex"}, "batch"),
+    ("workload", {**talk("one"), **TOOL, "service_tier": "flex"}, "batch"),
+    ("workload", {**talk("one"), **TOOL, "metadata": {"workload": "batch"}}, "batch"),
+    ("workload", {**talk("one"), **TOOL, "metadata": {"workload": "nonsense"}}, "agent"),
+    ("workload", {**talk("one"), **TOOL, "metadata": {"workload": "batch"}}, "interactive", {"x-workload": "Interactive"}),
     ("modality", "What is the capital of France?", "AR"),
     ("modality", "Summarize this text", "AR"),
     ("modality", "Draw a conclusion from this", "AR"),
@@ -287,7 +301,8 @@ def doors(tmp_path_factory):
         config = "\n".join([
             "version: v0.3", providers, "routing:", "  signals:" + SIGNALS, "  projections:" + PROJECTIONS,
             "  decisions: " + json.dumps(list(decisions())), "global:", "  services:", "    authz:",
-            "      identity: {user_id_header: x-user, user_groups_header: x-groups}"])
+            "      identity: {user_id_header: x-user, user_groups_header: x-groups}",
+            "  semroute: {workloads: {header: x-workload, metadata: workload}}"])
         extproc = free_ports()
         processes.append(Gateway(config, directory, flags=["--extproc", f"127.0.0.1:{extproc}"], wait=False))
         wait_http(processes[1].port, "/ready", processes[1], timeout=180)
@@ -303,7 +318,8 @@ def test_the_bench_has_each_signal():
     done = semroute("bench", "signals", "--json", "--seconds", "0.1")
     rows = {row["signal"]: row for row in json.loads(done.stdout)["rows"]}
     assert set(rows) == {"embedding", *RULES} - {"projection", "partition"}
-    assert {name for name, row in rows.items() if not row["reads_vector"]} == {"conversation", "metadata", "event", "authz", "modality"}
+    assert {name for name, row in rows.items() if not row["reads_vector"]} == {"conversation", "metadata", "event", "authz", "modality",
+                                                                                    "workload"}
 
 
 def test_each_signal_has_ten():

@@ -177,6 +177,8 @@ def test_mistakes(one):
     assert run("--json", "--text").returncode == 2 and run("--min-ms", "-1").returncode == 2
     asked = run("--api", f"127.0.0.1:{one.gateway.api_port}", "--per-second", "5000")
     assert asked.returncode == 1 and "per_second" in asked.stderr
+    asked = run("--api", f"127.0.0.1:{one.gateway.api_port}", "--outcome", "rooted")  # would show nothing, for ever
+    assert asked.returncode == 1 and "outcome is routed, default" in asked.stderr
     assert request(one.gateway.port, "GET", "/api/v1/requests/events").status == 404
 
 

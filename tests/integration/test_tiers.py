@@ -20,6 +20,7 @@ class Worker:
     def __init__(self, name, port=0):
         self.name, self.status, self.usage, self.holds, self.healthy = name, 200, None, False, True
         self.texts, self.pools, self.connections, self.gate = [], [], [], threading.Semaphore(0)
+        self.systems = []
         worker = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -29,6 +30,7 @@ class Worker:
             def do_POST(self):
                 body = json.loads(self.read_body())
                 worker.texts.append(body["messages"][-1]["content"][:40])
+                worker.systems += [m["content"] for m in body["messages"] if m["role"] == "system"]
                 worker.pools.append(self.headers.get("x-selected-pool"))
                 if worker.holds:
                     worker.gate.acquire()
@@ -240,6 +242,24 @@ def test_workload_picks_the_pool(tmp_path):
         assert pool(other) == "agents" and why(other) == "other_workloads"
         line = 'semroute_pool_requests_total{pool="agents",workload="interactive",reason="other_workloads"} 1'
         until(lambda: line in gateway.metrics())
+
+
+def test_workload_decides_model_pool_and_configuration(tmp_path):
+    """A decision names the workload: its model and its plugins are the request's, and the model's pool for that workload has it."""
+    decisions = [{"name": name, "priority": 1, "rules": {"type": "workload", "name": name}, "modelRefs": [{"model": model}],
+                  "plugins": [{"type": "system_prompt", "configuration": {"system_prompt": f"For {name}."}}]}
+                 for name, model in (("agent", "m"), ("batch", "m"), ("interactive", "n"))]
+    with served(tmp_path, WORKLOADS, ("c1", "a1", "b1"), models='    - {name: n, backend_refs: [{endpoint: "127.0.0.1:1"}]}',
+                more=f"routing: {{decisions: {json.dumps(decisions)}}}",
+                semroute="workloads: {long_context_tokens: 1000}") as (gateway, workers):
+        def seen(**more):
+            answer = gateway.post(chat("hello", "auto", **more), headers={"x-vsr-debug": "true"})
+            return [answer.headers.get(f"x-vsr-{name}") for name in ("selected-decision", "selected-model", "matched-workload", "pool")]
+        assert seen(tools=TOOLS) == ["agent", "m", "agent", "agents"] and workers["a1"].systems == ["For agent."]
+        assert seen(service_tier="flex") == ["batch", "m", "batch", "jobs"] and workers["b1"].systems == ["For batch."]
+        body = chat("hello", "auto")
+        told = request(gateway.api_port, "POST", "/api/v1/explain", {"request": body}).json()
+        assert told["model"] == "n" and told["decision"]["name"] == "interactive"
 
 
 def test_a_full_pool_is_followed_by_the_next(tmp_path):

@@ -4,7 +4,7 @@ import json
 import pytest
 
 import envoy as real
-from conftest import BINARY, Mock, Process, free_ports, request, wait_http
+from conftest import BINARY, Mock, Process, free_ports, request, semroute, wait_http
 from keys_site import decision, model, site, write
 
 TOOLS = {
@@ -66,7 +66,7 @@ def body(text, *own, **more):
 
 
 def names(arrived):
-    return [entry["function"]["name"] for entry in arrived.get("tools", [])]
+    return [entry.get("function", entry)["name"] for entry in arrived.get("tools", [])]
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +92,10 @@ def sites(tmp_path_factory, mock):
         envoy = real.Envoy(directory, "BUFFERED", extproc, mock.port)
         running.append(envoy)
 
-        def post(content, **headers):
+        def post(content, path="/v1/chat/completions", **headers):
             arrived = []
             for port in (gateway, envoy.port):
-                answer = request(port, "POST", "/v1/chat/completions", content, {"x-vsr-debug": "true", **headers})
+                answer = request(port, "POST", path, content, {"x-vsr-debug": "true", **headers})
                 assert answer.status == 200, answer.body
                 arrived.append((json.loads(mock.last_body(1)), answer))
             assert arrived[0][0] == arrived[1][0]
@@ -182,6 +182,103 @@ HISTORY = [
 ]
 
 
+def after(*called):
+    """A conversation that called these tools, one after another, and goes on with a question that names none."""
+    chat = [{"role": "assistant", "content": None, "tool_calls": [
+        {"id": f"c{i}", "type": "function", "function": {"name": name, "arguments": "{}"}}]} for i, name in enumerate(called)]
+    ask = {"role": "user", "content": "Please go on with the next step."}
+    return {**body(""), "messages": [{"role": "user", "content": "Start."}, *chat, ask]}
+
+
+def history(directory, selection=(), **settings):
+    """One tool of the database joins, whatever its cosine, by what was called before alone."""
+    return config(database(directory), ("tools", {"dynamic_retrieval": {
+        "enabled": True, "strategy": "hybrid_history", "weights": {"semantic": 0, "history": 1}, **settings}}),
+        ("tool_selection", {"mode": "add", "top_k": 1, "similarity_threshold": -1, **dict(selection)}))
+
+
+PLANS = [("search_flights", "book_hotel"), ("book_hotel", "send_email"), ("run_sql", "send_email"), ("get_weather", "create_event"),
+         ("translate_text", "send_email"), ("order_food", "play_music"), ("get_stock_price", "convert_currency"),
+         ("calculate", "run_sql"), ("create_event", "get_weather"), ("play_music", "play_music")]
+
+
+@pytest.mark.parametrize("last,then", PLANS)
+def test_the_step_that_came_next_before_is_offered(sites, last, then):
+    post = sites("history", history)
+    assert names(post(after(last, then, last))[0]) == [then]
+    assert names(post(after("one", last, then, "another", last))[0]) == [then]
+
+
+def in_messages(*called):
+    turns = [turn for i, name in enumerate(called) for turn in (
+        {"role": "assistant", "content": [{"type": "tool_use", "id": f"toolu_{i}", "name": name, "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{i}", "content": "ok"}]})]
+    return {**after(), "max_tokens": 50, "tool_choice": {"type": "auto"}, "messages": [
+        {"role": "user", "content": "Start."}, *turns, {"role": "assistant", "content": "Done."}, after()["messages"][-1]]}
+
+
+def in_responses(*called):
+    items = [item for i, name in enumerate(called) for item in (
+        {"type": "function_call", "call_id": f"c{i}", "name": name, "arguments": "{}"},
+        {"type": "function_call_output", "call_id": f"c{i}", "output": "ok"})]
+    return {"model": "auto", "tool_choice": "auto", "input": [{"role": "user", "content": "Start."}, *items, after()["messages"][-1]]}
+
+
+def in_functions(*called):
+    turns = [{"role": "assistant", "content": None, "function_call": {"name": name, "arguments": "{}"}} for name in called]
+    return {**after(), "messages": [*turns, after()["messages"][-1]]}
+
+
+@pytest.mark.parametrize("made,path", [(in_messages, "/v1/messages"), (in_responses, "/v1/responses"),
+                                       (in_functions, "/v1/chat/completions")])
+def test_calls_are_read_in_each_api(sites, made, path):
+    post = sites("history", history)
+    for last, then in PLANS[:3]:
+        assert names(post(made(last, then, last), path)[0]) == [then]
+
+
+def test_history_is_weighed_with_the_meaning(sites):
+    asked = {**after("get_weather", "send_email", "get_weather")}
+    asked["messages"][-1] = {"role": "user", "content": "What is 17 percent of 2,340?"}
+    for weight, wanted in ((0.01, "calculate"), (100, "send_email")):
+        post = sites(f"weighed {weight}", lambda d, w=weight: history(d, weights={"semantic": 1, "history": w}))
+        assert names(post(asked)[0]) == [wanted]
+
+
+def test_too_little_history_leaves_the_meaning_alone(sites):
+    plan = ("run_sql", "play_music", "run_sql")
+    alone = names(sites("alone", lambda d: config(database(d), ("tool_selection", {
+        "mode": "add", "top_k": 1, "similarity_threshold": -1})))(after(*plan))[0])
+    assert alone != ["play_music"]
+    sure = sites("sure", lambda d: history(d, min_history_confidence=0.5, history_window=8))
+    assert names(sure(after(*plan))[0]) == alone
+    assert names(sure(after("run_sql", "play_music", "run_sql", "play_music", "run_sql"))[0]) == ["play_music"]
+    assert names(sure(after())[0]) == alone
+
+
+def test_history_brings_in_no_tool_that_does_not_fit(sites):
+    """A client writes calls into its history: thresholds and lists hold, and names of no tool do nothing."""
+    plan = ["get_weather", "run_sql"] * 40 + ["get_weather"]
+    strict = sites("history strict", lambda d: history(d, {"similarity_threshold": 0.9, "top_k": 12}))
+    assert names(strict(after(*plan))[0]) == []
+    def listed(directory):
+        made = history(directory)
+        made["routing"]["decisions"][0]["plugins"][0]["configuration"] |= {"mode": "filtered", "block_tools": ["run_sql"]}
+        return made
+    assert "run_sql" not in names(sites("history listed", listed)(after(*plan))[0])
+    open_ = sites("history", history)
+    assert names(open_(after(*plan))[0]) == ["run_sql"]
+    assert set(names(open_(after("no_such", "\u0000", "no_such"))[0])) <= set(TOOLS)
+
+
+def test_tools_that_stay_are_the_clients_bytes(sites, mock):
+    own = ('{ "type":"function",\t"function" : {"name": "run_sql", "description":"\\u00e9 does  things" , "parameters":{}} }')
+    post = sites("history filter", lambda d: history(d, {"mode": "filter", "relevance_threshold": 1, "preserve_count": 1}))
+    asked = json.dumps({**after("calculate", "run_sql", "calculate"), "tools": ["@", tool("calculate"), tool("play_music")]})
+    post(asked.replace('"@"', own).encode())
+    assert own in mock.last_body(1).decode() and names(json.loads(mock.last_body(1))) == ["run_sql"]
+
+
 @pytest.mark.parametrize("strip", [False, True])
 def test_no_tools_at_all(sites, strip):
     post = sites(f"none {strip}", lambda d: config(database(d), ("tools", {"mode": "none", "strip_tool_history": strip})))
@@ -214,6 +311,20 @@ def test_a_database_that_is_not_there_adds_nothing(start, tmp_path):
     assert gateway.post(body("Will it rain?", "run_sql")).status == 200
     assert names(json.loads(mock.last_body(1))) == ["run_sql"]
     assert "tool_database_missing" in gateway.output()
+
+
+def test_check_says_where_a_database_is_missing(tmp_path):
+    absent, other = tmp_path / "absent.json", tmp_path / "other.json"
+    for plugin, file in ((("tool_selection", {"mode": "add"}), absent),
+                         (("tool_selection", {"mode": "add", "tools_db_path": str(other)}), other),
+                         (("tools", {"enabled": True, "mode": "passthrough", "semantic_selection": True}), absent)):
+        made = write(config(absent, plugin), tmp_path / "c.yaml", 1)
+        done = semroute("check", made)
+        said = [line for line in done.stdout.splitlines() if "is not there: no tools are added from it" in line]
+        assert done.returncode == 0 and len(said) == 1, done.stdout
+        line, column = map(int, said[0].removeprefix(f"{made}:").split(":")[:2])
+        assert f": warning: `tools_db_path`: `{file}`" in said[0]
+        assert made.read_text().splitlines()[line - 1][column - 1:].startswith(f'"{file}"'), said
 
 
 def test_a_damaged_database_is_an_error_with_its_line(tmp_path):

@@ -1,4 +1,5 @@
 """Traces: one trace over client, semroute and upstream, for every outcome, and a collector that is not there."""
+import concurrent.futures
 import json
 import pathlib
 import re
@@ -10,7 +11,9 @@ import time
 import pytest
 
 from collector import PATIENCE, Collector
-from conftest import chat, free_ports
+from conftest import ROOT, chat, free_ports
+from test_pools import Asked, until
+from test_tiers import Worker
 
 ROOT_SPAN, UPSTREAM = "semantic_router.request.received", "semantic_router.upstream.request"
 SERVER, CLIENT, ERROR = 2, 3, 2
@@ -152,7 +155,7 @@ def test_attributes_are_those_of_both_conventions(start, collect):
                 "gen_ai.operation.name": "chat", "gen_ai.request.model": "auto", "gen_ai.response.model": "alpha",
                 "gen_ai.usage.input_tokens": usage["prompt_tokens"],
                 "gen_ai.usage.output_tokens": usage["completion_tokens"], "routing.selected_model": "alpha",
-                "decision.name": "maths", "semroute.outcome": "routed", "semroute.door": "gateway"}
+                "gen_ai.response.finish_reasons": ["stop"], "decision.name": "maths", "semroute.outcome": "routed", "semroute.door": "gateway"}
     assert expected.items() <= root.attributes.items(), root
     keyword = one(spans, "semantic_router.signal.keyword")
     assert keyword.attributes["signal.matched_rules"] == "math"
@@ -174,6 +177,7 @@ def test_a_stream_shows_its_first_and_last_token(start, collect):
     upstream = one(spans, UPSTREAM)
     assert upstream.events == ["answer.head", "first_token", "last_token"]
     assert upstream.attributes["gen_ai.request.stream"] is True
+    assert upstream.attributes["gen_ai.response.finish_reasons"] == ["stop"]
 
 
 def test_a_blocked_request_has_no_upstream(start, collect):
@@ -220,6 +224,29 @@ def test_each_try_has_a_span_of_its_own(start, collect):
     assert [s.attributes["endpoint.name"] for s in tries] == ["gone", "alpha"]
     assert (tries[0].status, tries[0].attributes["error.type"]) == (ERROR, "connect")
     assert upstream_context(mock) == (trace, tries[1].id, SAMPLED)
+
+
+def test_a_wait_for_a_worker_has_a_span(start, collect):
+    """Of two requests for one place the second waits; of two more one waits until its time is over."""
+    worker, collector = Worker("alpha"), collect()
+    worker.holds = True
+    waiting = 'semroute_pool_waiting_requests{pool="alpha"} '
+    try:
+        gateway = start.gateway(config(worker.port, collector, semroute="    pools: [{model: alpha, max_in_flight: 1, queue: {timeout: 60s}}]"))
+        (first, t1, _), (second, t2, span) = context(), context()
+        asked = [Asked(gateway, "one", **first)]
+        until(lambda: worker.texts)
+        asked.append(Asked(gateway, "two", **second))
+        until(lambda: waiting + "1" in gateway.metrics())
+        worker.release(2)
+        assert [a.status() for a in asked] == [200, 200]
+        spans = collector.trace(t2)
+        root, wait, upstream = assert_tree(spans, span), one(spans, "semantic_router.queue.wait"), one(spans, UPSTREAM)
+        assert wait.parent == root.id and wait.raw.end_time_unix_nano <= upstream.raw.start_time_unix_nano
+        assert wait.raw.end_time_unix_nano > wait.raw.start_time_unix_nano and wait.attributes["semroute.model"] == "alpha"
+        assert not [s for s in collector.trace(t1) if s.name == "semantic_router.queue.wait"]
+    finally:
+        worker.stop()
 
 
 def test_an_upstream_that_fails_shows_in_every_span(start, collect):
@@ -465,3 +492,42 @@ def test_no_span_has_what_a_user_wrote_or_a_key(start, collect):
     for raw in collector.raw:
         for what, secret in SECRETS.items():
             assert secret.encode() not in raw, what
+
+
+BATCH = "semantic_router.inference.batch"
+
+
+def test_a_pass_of_the_encoder_links_the_requests_that_it_serves(start, collect):
+    """Requests that come together are read together: the pass is a trace of its own, which names theirs, and only those
+    that are kept."""
+    mock, collector = start.mock(1), collect()
+    text = config(mock.port, collector).replace("    pii:", """    embeddings:
+    - {name: refund, threshold: 0.45, candidates: [I want my money back]}
+    pii:""").replace("  decisions:", """  decisions:
+  - name: money
+    priority: 5
+    rules: {operator: OR, conditions: [{type: embedding, name: refund}]}
+    modelRefs: [{model: alpha}]""", 1)
+    text = text.replace("global:\n", f"global:\n  model_catalog: {{embeddings: {{semantic: {{mmbert_model_path: {ROOT}/models/all-MiniLM-L6-v2}}}}}}\n", 1)
+    gateway = start.gateway(text + "    signal_deadline_ms: 60000\n")
+    kept, left = set(), set()
+
+    def ask(number):
+        headers, trace, _ = context(SAMPLED if number % 2 else NOT_SAMPLED)
+        assert gateway.post(chat(f"a question of its own, number {number}"), headers=headers).status == 200
+        (kept if number % 2 else left).add(trace)
+
+    end, number = time.monotonic() + PATIENCE, 0
+    while not any(s.name == BATCH for s in collector.spans):
+        assert time.monotonic() < end, "no requests came together"
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            list(pool.map(ask, range(number, number + 24)))
+        number += 24
+    for batch in [s for s in collector.spans if s.name == BATCH]:
+        assert batch.parent == "" and batch.links and len(set(batch.links)) == len(batch.links)
+        for trace, span in batch.links:
+            assert trace in kept and trace not in left
+            assert one(collector.trace(trace), ROOT_SPAN).id == span
+        assert batch.attributes["semroute.inference.requests"] >= len(batch.links)
+        assert batch.attributes["semroute.inference.jobs"] >= batch.attributes["semroute.inference.requests"]
+        assert batch.trace not in kept | left

@@ -1,6 +1,8 @@
-"""One trace over the real Envoy, semroute behind it as its processor, and the upstream; with and without Envoy's own
-tracing."""
+"""One trace over the real Envoy, which traces on its own, semroute as its processor, and the upstream: for requests that
+are plain, streamed, cached, blocked and tried again, with a collector that is away for a while."""
 import contextlib
+import json
+import re
 import secrets
 
 import pytest
@@ -9,21 +11,22 @@ import envoy as real
 from collector import Collector
 from conftest import BINARY, Mock, Process, chat, free_ports, request, wait_http
 from keys_site import decision, model, site, write
-from test_traces import ROOT_SPAN, SAMPLED, UPSTREAM, assert_tree, context, one, upstream_context
 
-FILTERS = "          http_filters:\n"
-CLUSTERS = "  clusters:\n"
-# Envoy's own tracer: all of it is configuration of Envoy, whose spans go to the same collector.
-TRACER = """          tracing:
-            random_sampling: {value: 100}
+ROOT_SPAN = "semantic_router.request.received"
+BLOCKED = "write to john.doe@example.com, card 4111 1111 1111 1111"
+
+TRACING = """          codec_type: AUTO
+          tracing:
             provider:
               name: envoy.tracers.opentelemetry
               typed_config:
                 "@type": type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig
-                grpc_service: {envoy_grpc: {cluster_name: collector}, timeout: 5s}
+                grpc_service: {envoy_grpc: {cluster_name: collector}, timeout: 1s}
                 service_name: envoy
+            spawn_upstream_span: true
 """
-COLLECTOR = """  - name: collector
+CLUSTER = """  clusters:
+  - name: collector
     type: STATIC
     connect_timeout: 1s
     typed_extension_protocol_options:
@@ -32,23 +35,39 @@ COLLECTOR = """  - name: collector
         explicit_http_config: {http2_protocol_options: {}}
     load_assignment: {cluster_name: collector, endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 127.0.0.1, port_value: PORT}}}}]}]}
 """
+AT_ONCE = """layered_runtime:
+  layers:
+  - name: spans
+    static_layer: {tracing.opentelemetry.min_flush_spans: 1, tracing.opentelemetry.flush_interval_ms: 100}
+"""
 
 
-def config(port):
-    cached = [{"type": "response_cache", "configuration": {"scope": "global"}}]
-    private = {"pii": [{"name": "p", "threshold": 0.5}], "keywords": [{"name": "tall", "keywords": ["tower"]}]}
-    block = [{"type": "guard", "configuration": {"action": "block"}}]
-    made = site(model("general", "@0"), model("coder", "@1"), default="general", signals=private, decisions=[
-        decision("kept", model="general", rules={"keyword": "tall"}, plugins=cached),
-        {"name": "stop", "priority": 100, "rules": {"operator": "OR", "conditions": [{"type": "pii", "name": "p"}]}, "plugins": block}],
-        tracing={"delay_ms": 20})
-    made["global"]["services"] = {"observability": {"tracing": {"enabled": True, "exporter": {"endpoint": f"http://127.0.0.1:{port}"}}}}
-    return made
+def traced(collector):
+    """The shipped file with a tracer, and one retry of what upstreams answer with 5xx."""
+    def change(text):
+        text = re.sub(r"          codec_type: AUTO.*\n", lambda _: TRACING, text, count=1)
+        text = text.replace("  clusters:\n", CLUSTER.replace("PORT", str(collector.port)), 1)
+        text = text.replace("cluster: general, timeout: 0s", "cluster: general, timeout: 0s, retry_policy: {retry_on: 5xx, num_retries: 1}")
+        return text + AT_ONCE
+    return change
 
 
-@pytest.fixture(scope="module")
-def door(tmp_path_factory):
-    """door(mode, traces): an Envoy in that mode in front of one semroute, the mock behind both, and the collector."""
+def config(collector):
+    plugins = [{"type": "response_cache", "configuration": {"scope": "global"}}]
+    result = site(model("general", "@0"), default="general", signals={
+        "keywords": [{"name": "tower", "operator": "OR", "keywords": ["tower"]}], "pii": [{"name": "private", "threshold": 0.5}]},
+        decisions=[decision("known", model="general", rules={"keyword": "tower"}, plugins=plugins),
+                   {"name": "no_private", "priority": 1000, "rules": {"type": "pii", "name": "private"},
+                    "plugins": [{"type": "guard", "configuration": {"action": "block"}}]}],
+        tracing={"protocol": "grpc", "delay_ms": 20})
+    result["global"]["services"] = {"observability": {"tracing": {
+        "enabled": True, "exporter": {"endpoint": f"http://127.0.0.1:{collector.port}"}}}}
+    return result
+
+
+@pytest.fixture(scope="module", params=["BUFFERED", "FULL_DUPLEX"])
+def door(request, tmp_path_factory):
+    """An Envoy in front of one semroute, the mock behind both, and the collector that both send spans to."""
     directory = tmp_path_factory.mktemp("traces")
     with contextlib.ExitStack() as stack:
         collector = Collector("grpc")
@@ -56,88 +75,106 @@ def door(tmp_path_factory):
         mock = Mock(directory / "mock.log")
         stack.callback(mock.stop)
         port, metrics = free_ports(), free_ports()
-        file = write(config(collector.port), directory / "semroute.yaml", mock.port)
+        file = write(config(collector), directory / "semroute.yaml", mock.port)
         process = Process([BINARY, "serve", "-c", file, "--gateway", "off", "--api", "off", "--metrics",
                            f"127.0.0.1:{metrics}", "--extproc", f"127.0.0.1:{port}"], directory / "semroute.log")
         stack.callback(process.stop)
         wait_http(metrics, "/metrics", process)
-        envoys = {}
-
-        def change(text):
-            assert text.count(FILTERS) == 1 and text.count(CLUSTERS) == 1
-            text = text.replace(FILTERS, TRACER + FILTERS)
-            return text.replace(CLUSTERS, CLUSTERS + COLLECTOR.replace("PORT", str(collector.port)))
-
-        def start(mode, traces):
-            if (mode, traces) not in envoys:
-                envoys[mode, traces] = real.Envoy(directory, mode, port, mock.port, change=change if traces else None)
-                stack.callback(envoys[mode, traces].stop)
-            return envoys[mode, traces]
-        yield start, mock, collector
+        envoy = real.Envoy(directory, request.param, port, mock.port, change=traced(collector))
+        stack.callback(envoy.stop)
+        yield envoy, mock, collector
 
 
-def post(envoy, text, headers, **more):
-    return request(envoy.port, "POST", "/v1/chat/completions", chat(text, **more), headers)
+def ask(envoy, text, **more):
+    """Answer, and trace and span of the client."""
+    trace, span = secrets.token_hex(16), secrets.token_hex(8)
+    headers = {"traceparent": f"00-{trace}-{span}-01", **more.pop("headers", {})}
+    return request(envoy.port, "POST", "/v1/chat/completions", chat(text, **more), headers=headers), trace, span
 
 
-def own(spans):
-    return [s for s in spans if s.scope == "semantic-router"]
+def whole(collector, trace, client_span):
+    """All spans of a trace: Envoy's server span is under the client's, semroute's is under Envoy's call of it, and every
+    span but the first has its parent among them. Returns semroute's root, and Envoy's spans by id."""
+    def come(spans):
+        mine = [s for s in spans if s.trace == trace]
+        ids, roots = {s.id for s in mine}, [s for s in mine if s.name == ROOT_SPAN]
+        tops = [s for s in mine if s.parent not in ids]
+        return mine if roots and [s.parent for s in tops] == [client_span] else None
+    mine = collector.wait(come, f"whole trace {trace}")
+    assert len({s.id for s in mine}) == len(mine)
+    roots = [s for s in mine if s.name == ROOT_SPAN]
+    assert len(roots) == 1, mine
+    of_envoy = {s.id: s for s in mine if s.resource["service.name"] == "envoy"}
+    assert "ext_proc" in of_envoy[roots[0].parent].name.lower() or "externalprocessor" in of_envoy[roots[0].parent].name.lower()
+    assert next(s for s in of_envoy.values() if s.parent == client_span)
+    return roots[0], of_envoy
 
 
-@pytest.mark.parametrize("mode", ["BUFFERED", "FULL_DUPLEX"])
+def upstream_parent(mock):
+    found = re.findall(r"^traceparent: 00-(\w+)-(\w+)-01\s*$", mock.last_head(), re.MULTILINE | re.IGNORECASE)
+    assert len(found) == 1, mock.last_head()
+    return found[0]
+
+
+def served(mock):
+    return json.loads(request(mock.port, "GET", "/mock/stats").body)["requests"]
+
+
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
-def test_the_upstream_continues_semroutes_span(door, mode, stream):
-    start, mock, collector = door
-    headers, trace, span = context()
-    assert post(start(mode, False), f"Tell me of {mode} {stream}.", headers, stream=stream).status == 200
-    spans = collector.trace(trace)
-    root = assert_tree(spans, span)
-    assert upstream_context(mock) == (trace, one(spans, UPSTREAM).id, SAMPLED)
-    assert root.attributes["semroute.door"] == "extproc"
+def test_one_trace_over_envoy_semroute_and_upstream(door, stream):
+    envoy, mock, collector = door
+    answer, trace, span = ask(envoy, "a plain question", stream=stream)
+    assert answer.status == 200
+    root, of_envoy = whole(collector, trace, span)
+    seen_trace, seen_span = upstream_parent(mock)
+    assert seen_trace == trace and seen_span in of_envoy, "the upstream is below Envoy's request to it"
+    assert root.attributes["semroute.door"] == "extproc" and root.attributes["http.status_code"] == 200
+    if stream:
+        upstream = [s for s in collector.spans if s.trace == trace and s.name == "semantic_router.upstream.request"]
+        assert len(upstream) == 1 and "first_token" in upstream[0].events
 
 
-@pytest.mark.parametrize("mode", ["BUFFERED", "FULL_DUPLEX"])
-def test_one_trace_with_envoys_own_spans(door, mode):
-    """Envoy's spans, semroute's and the upstream's context are of one trace; semroute's is below Envoy's call of it."""
-    start, mock, collector = door
-    headers, trace, span = context()
-    assert post(start(mode, True), f"Tell me of {mode}.", headers).status == 200
-    seen = upstream_context(mock)
-    assert seen[0] == trace
-
-    def whole(spans):
-        mine = {s.id: s for s in spans if s.trace == trace}
-        root = next((s for s in mine.values() if s.name == ROOT_SPAN), None)
-        return (root, mine) if root and root.parent in mine and seen[1] in mine else None
-    root, mine = collector.wait(whole, f"spans of {trace}")
-    at, names = root, []
-    while at.parent != span:
-        at = mine[at.parent]
-        names.append(at.resource["service.name"])
-    assert set(names) == {"envoy"}
-    assert mine[seen[1]].resource["service.name"] == "envoy"
+def test_a_cached_answer_is_one_trace_without_an_upstream(door):
+    envoy, mock, collector = door
+    text = f"how tall is the tower {secrets.token_hex(8)}"
+    for _ in range(200):
+        before = served(mock)
+        answer, trace, span = ask(envoy, text)
+        assert answer.status == 200
+        if answer.headers.get("x-vsr-cache-hit") == "true":
+            break
+    assert answer.headers.get("x-vsr-cache-hit") == "true" and served(mock) == before
+    root, _ = whole(collector, trace, span)
+    assert root.attributes["cache.hit"] is True
 
 
-def test_a_new_trace_begins_at_envoy(door):
-    start, mock, collector = door
-    id = secrets.token_hex(8)
-    assert post(start("BUFFERED", True), "hello there", {"x-request-id": id}).status == 200
-    trace = upstream_context(mock)[0]
-    root = one(own(collector.trace(trace)), ROOT_SPAN)
-    assert root.parent
+def test_a_blocked_request_is_one_trace_without_an_upstream(door):
+    envoy, mock, collector = door
+    before = served(mock)
+    answer, trace, span = ask(envoy, BLOCKED)
+    assert answer.status == 403 and served(mock) == before
+    root, _ = whole(collector, trace, span)
+    assert root.attributes["security.action"] == "blocked"
 
 
-def test_a_blocked_and_a_cached_request_have_no_upstream(door):
-    start, _, collector = door
-    envoy = start("FULL_DUPLEX", False)
-    headers, trace, span = context()
-    assert post(envoy, "write to john.doe@example.com, card 4111 1111 1111 1111", headers).status == 403
-    spans = collector.trace(trace)
-    assert assert_tree(spans, span).attributes["security.action"] == "blocked"
-    assert not [s for s in spans if s.name == UPSTREAM]
-    for _ in range(2):
-        headers, trace, span = context()
-        assert post(envoy, "How tall is the tower?", headers).status == 200
-        spans = collector.trace(trace)
-    root = assert_tree(spans, span)
-    assert root.attributes["cache.hit"] is True and not [s for s in spans if s.name == UPSTREAM]
+def test_both_tries_of_envoy_are_in_the_trace(door):
+    envoy, mock, collector = door
+    before = served(mock)
+    answer, trace, span = ask(envoy, "a question that fails", headers={"x-mock-status": "500"})
+    assert answer.status == 500 and served(mock) == before + 2
+    _, of_envoy = whole(collector, trace, span)
+    seen_trace, seen_span = upstream_parent(mock)
+    assert seen_trace == trace and seen_span in of_envoy
+    tries = [s for s in of_envoy.values() if s.attributes.get("upstream_cluster.name") == "general" and s.kind == 3]
+    assert len(tries) == 2, list(of_envoy.values())
+
+
+def test_what_semroute_saw_while_the_collector_was_away_comes_later(door):
+    envoy, mock, collector = door
+    collector.stop()
+    asked = [ask(envoy, f"question {number}") for number in range(3)]
+    assert [answer.status for answer, _, _ in asked] == [200] * 3
+    collector.start()
+    for _, trace, _ in asked:
+        assert upstream_parent(mock)
+        collector.trace(trace)

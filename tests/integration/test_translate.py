@@ -198,6 +198,14 @@ def test_errors_are_in_the_clients_words(site, client, upstream):
     assert answer.headers["content-type"] == "application/json"
 
 
+@pytest.mark.parametrize("status, says", ((401, "authentication_error"), (403, "permission_error"), (429, "rate_limit_error"), (404, "not_found_error")))
+def test_the_status_says_more_than_a_general_type(site, status, says):
+    gateway, tongues = site
+    tongues.fail = (status, b'{"error": {"message": "no", "type": "invalid_request_error", "param": null, "code": "x"}}', "application/json")
+    answer = gateway.post(body_of("messages", "chat"), path=PATHS["messages"])
+    assert (answer.status, answer.json()["error"]["type"]) == (status, says)
+
+
 def test_an_answer_that_is_none(site):
     gateway, tongues = site
     for body in (b"hello", b'{"choices":[]}'):

@@ -4,10 +4,12 @@ has tools)."""
 import http.server
 import json
 import threading
+import uuid
 
 REASONING, TEXT = "Let me think.", 'The sum is "4"; ünïcode \U0001f600.'
 CALLS = [("call_1", "add", {"a": 2, "b": 2}), ("call_2", "say", {"text": "4"})]
 INPUT, CACHED, OUTPUT = 12, 3, 5
+SIGNATURE, SEALED = "SIG", "ENC"  # of reasoning
 
 
 def pieces(text, size=4):
@@ -64,7 +66,7 @@ def messages_usage(output=OUTPUT):
 
 
 def messages_whole(body, calls, reasoning):
-    content = [{"type": "thinking", "thinking": REASONING, "signature": "SIG"}] if reasoning else []
+    content = [{"type": "thinking", "thinking": REASONING, "signature": SIGNATURE}] if reasoning else []
     content += [{"type": "text", "text": TEXT}]
     content += [{"type": "tool_use", "id": c[0], "name": c[1], "input": c[2]} for c in calls]
     return {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
@@ -81,7 +83,7 @@ def messages_events(body, calls, reasoning):
         kind = block["type"]
         if kind == "thinking":
             yield event("content_block_start", index=index, content_block={"type": kind, "thinking": "", "signature": ""})
-            deltas = [{"type": "thinking_delta", "thinking": p} for p in pieces(REASONING)] + [{"type": "signature_delta", "signature": "SIG"}]
+            deltas = [{"type": "thinking_delta", "thinking": p} for p in pieces(REASONING)] + [{"type": "signature_delta", "signature": SIGNATURE}]
         elif kind == "text":
             yield event("content_block_start", index=index, content_block={"type": kind, "text": ""})
             deltas = [{"type": "text_delta", "text": p} for p in pieces(TEXT)]
@@ -100,7 +102,7 @@ def messages_events(body, calls, reasoning):
 def responses_whole(body, calls, reasoning):
     output = []
     if reasoning:
-        output.append({"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": REASONING}], "encrypted_content": "ENC"})
+        output.append({"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": REASONING}], "encrypted_content": SEALED})
     output.append({"id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
                    "content": [{"type": "output_text", "annotations": [], "logprobs": [], "text": TEXT}]})
     for call in calls:
@@ -159,6 +161,19 @@ APIS = {"/v1/chat/completions": (chat_whole, chat_events), "/v1/responses": (res
 PATHS = dict(zip(("chat", "responses", "messages"), APIS))
 
 
+def own_ids(make):
+    """The answers that `make` makes, with ids that no other one has."""
+    def made(*ask):
+        tag, answer = uuid.uuid4().hex, make(*ask)
+        def renamed(value):
+            text = json.dumps(value)
+            for id in ("resp_1", "chatcmpl-1", "msg_1"):
+                text = text.replace(f'"{id}"', f'"{id[:-1]}{tag}"')
+            return json.loads(text)
+        return renamed(answer) if isinstance(answer, dict) else ((name, renamed(data)) for name, data in answer)
+    return made
+
+
 def reasons(path, body):
     if path == "/v1/messages":
         return (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
@@ -167,9 +182,10 @@ def reasons(path, body):
 
 class Tongues:
     """Listens on a port of its own. `seen` has the path, the headers and the body of every request; `fail` is the status and
-    body of the next answers, None: they are good; `cut` ends streams after that many events."""
+    body of the next answers, None: they are good; `cut` ends streams after that many events. With `unique` each answer has an id of
+    its own."""
 
-    def __init__(self):
+    def __init__(self, unique=False):
         self.seen, self.fail, self.cut = [], None, None
         tongues = self
 
@@ -195,7 +211,7 @@ class Tongues:
                     status, text, kind = tongues.fail or (404, b"{}", "application/json")
                     self.whole(status, text, kind)
                     return
-                whole, events = APIS[path]
+                whole, events = (own_ids(make) if unique else make for make in APIS[path])
                 calls = CALLS if body.get("tools") else []
                 if body.get("stream"):
                     self.stream(events(body, calls, reasons(path, body)))

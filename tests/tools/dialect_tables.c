@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 static const char *const classes[] = {
-    [SR_CLASS_JUDGED] = "judged", [SR_CLASS_INERT] = "inert", [SR_CLASS_CARRIED] = "carried",
-    [SR_CLASS_ID] = "id",         [SR_CLASS_MARK] = "mark",   [SR_CLASS_IMAGE] = "image",
-    [SR_CLASS_AUDIO] = "audio",   [SR_CLASS_FILE] = "file",   [SR_CLASS_ENCRYPTED] = "encrypted",
-    [SR_CLASS_TOKENS] = "tokens",
+    [SR_CLASS_JUDGED] = "judged", [SR_CLASS_INERT] = "inert",   [SR_CLASS_CARRIED] = "carried",
+    [SR_CLASS_ID] = "id",         [SR_CLASS_MARK] = "mark",     [SR_CLASS_IMAGE] = "image",
+    [SR_CLASS_AUDIO] = "audio",   [SR_CLASS_FILE] = "file",     [SR_CLASS_ENCRYPTED] = "encrypted",
+    [SR_CLASS_TOKENS] = "tokens", [SR_CLASS_STORED] = "stored",
 };
 
 static void print_dialect(const struct sr_dialect_ops *dialect)

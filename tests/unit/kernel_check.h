@@ -214,7 +214,67 @@ struct check_attention {
     enum sr_scalar in, out;
     bool rope;
     float scale;
+    unsigned terms; /* of relative positions: 1 of queries, 2 of keys */
 };
+
+/* Relative positions: matrices of each head and their floats, buckets that repeat away from the diagonal. */
+#define CHECK_BUCKETS 41u
+struct check_relative {
+    struct sr_matrix *packed[2][8]; /* keys, queries */
+    float *rows[2];                 /* [heads][CHECK_BUCKETS][head_dim] */
+    int32_t *buckets;
+    struct sr_relative relative;
+};
+
+static inline void check_relative_new(struct check_relative *r, const struct check_attention *c,
+                                      size_t positions)
+{
+    size_t block = CHECK_BUCKETS * c->head_dim;
+    *r = (struct check_relative){.buckets = malloc((2 * positions - 1) * sizeof *r->buckets)};
+    for (size_t i = 0; i < 2 * positions - 1; i++) {
+        double away = (double)i - (double)(positions - 1), half = (CHECK_BUCKETS - 1) / 2.0;
+        r->buckets[i] = (int32_t)(half + (away < 0 ? -1 : 1) * fmin(half, floor(2 * sqrt(fabs(away)))));
+    }
+    for (int part = 0; part < 2; part++) {
+        r->rows[part] = check_floats(c->heads * block, c->scale);
+        for (size_t h = 0; h < c->heads && (c->terms >> part & 1); h++) {
+            struct sr_matrix_source source = {r->rows[part] + h * block, SR_SCALAR_F32, CHECK_BUCKETS,
+                                              c->head_dim, NULL};
+            int rc = sr_matrix_pack(&r->packed[part][h], &source,
+                                    c->in == SR_SCALAR_BF16 ? SR_PRECISION_BF16 : SR_PRECISION_FP32,
+                                    SR_EPILOGUE_NONE);
+            CHECK(rc == SR_OK, "%d", rc);
+        }
+    }
+    r->relative = (struct sr_relative){.keys = c->terms & 1 ? r->packed[0] : NULL,
+                                       .queries = c->terms & 2 ? r->packed[1] : NULL,
+                                       .buckets = r->buckets,
+                                       .positions = positions,
+                                       .n_buckets = CHECK_BUCKETS};
+}
+
+static inline void check_relative_free(struct check_relative *r)
+{
+    for (int part = 0; part < 2; part++) {
+        for (size_t h = 0; h < 8; h++)
+            sr_matrix_free(r->packed[part][h]);
+        free(r->rows[part]);
+    }
+    free(r->buckets);
+}
+
+/* What the terms add to q k of a head: positions `t` and `j` of a sequence. */
+static inline double check_relative_sum(const struct check_relative *r, const struct check_attention *c,
+                                        size_t h, const double *q, const double *k, size_t t, size_t j)
+{
+    size_t d = c->head_dim, bucket = (size_t)r->buckets[j + r->relative.positions - 1 - t];
+    const float *key = r->rows[0] + (h * CHECK_BUCKETS + bucket) * d,
+                *query = r->rows[1] + (key - r->rows[0]);
+    double sum = 0;
+    for (size_t i = 0; i < d; i++)
+        sum += (c->terms & 1 ? q[i] * (double)key[i] : 0) + (c->terms & 2 ? k[i] * (double)query[i] : 0);
+    return sum;
+}
 
 static inline void check_rotate(double *x, size_t d, size_t position)
 {
@@ -253,6 +313,10 @@ static inline void check_attention(struct sr_team *team, struct check_attention 
         .first_query = c.first,
         .n_queries = c.n,
     };
+    struct check_relative terms;
+    check_relative_new(&terms, &c, tokens);
+    if (c.terms)
+        a.relative = &terms.relative;
     float *before = malloc(tokens * ldo * sizeof *before);
     for (size_t i = 0; i < tokens * ldo; i++)
         before[i] = check_get(a.out.p, c.out, i);
@@ -290,6 +354,8 @@ static inline void check_attention(struct sr_team *team, struct check_attention 
                     scores[j] = 0;
                     for (size_t i = 0; i < d; i++)
                         scores[j] += q[i] * keys[j * d + i];
+                    if (c.terms)
+                        scores[j] += check_relative_sum(&terms, &c, h, q, keys + j * d, t - from, j - from);
                     scores[j] /= sqrt((double)d);
                     most = fmax(most, scores[j]);
                 }
@@ -307,6 +373,7 @@ static inline void check_attention(struct sr_team *team, struct check_attention 
         }
     free(qkv), free(out), free(half), free(half_out), free(before), free(scratch), free(q), free(keys),
         free(scores);
+    check_relative_free(&terms);
     sr_rope_free(rope);
 }
 

@@ -36,6 +36,9 @@ static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, 
         config.global.pii_model = tiers->encoder.model;
     else if (tiers->encoder.model)
         config.global.jailbreak_model = tiers->encoder.model;
+    const char *attacks[] = {tiers->attack};
+    if (tiers->attack)
+        config.global.jailbreak_labels = (struct sr_strings){attacks, 1};
     config.global.inference.neural = tiers->neural ? tiers->neural : config.global.inference.neural;
     config.global.inference.threads = (int)tiers->encoder.threads;
     if (tiers->encoder.precision)
@@ -130,6 +133,8 @@ static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, s
     sr_json_real(w, "confidence", "%.6f", attack ? risk : 1 - risk);
     sr_json_real(w, "score", "%.6f", risk);
     sr_json_text(w, "kind", result->labels[finding.type]);
+    if (result->multilingual_bytes)
+        sr_json_uint(w, "multilingual_bytes", result->multilingual_bytes);
     sr_json_uint(w, "start", finding.start);
     sr_json_uint(w, "end", finding.end);
     put_disguises(w, finding.disguise);

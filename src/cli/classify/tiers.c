@@ -55,6 +55,21 @@ static bool open_heads(const struct sr_usage *usage, const struct sr_tiers *tier
     return rc == SR_OK;
 }
 
+/* The neural classifier of other scripts, opened by the first text that needs it. */
+static int open_other(const struct sr_tiers *tiers, struct sr_tiers_model *model, struct sr_err *err)
+{
+    struct sr_config config = {0};
+    const char *precision = tiers->encoder.precision ? tiers->encoder.precision : NEURAL_PRECISION;
+    config.global.inference.neural_precision = (int)sr_cli_encoder_precision(precision);
+    config.global.inference.threads = (int)tiers->encoder.threads;
+    int rc = sr_model_store_new(&model->models, NULL);
+    if (rc == SR_OK)
+        rc = sr_multilingual_new(&model->other, &config, model->models, err);
+    if (rc == SR_OK)
+        rc = sr_multilingual_fusion(model->other, tiers->task, &model->other_fusion, err);
+    return rc == SR_ENOENT ? SR_OK : rc;
+}
+
 static bool open_neural(const struct sr_usage *usage, const struct sr_tiers *tiers,
                         struct sr_tiers_model *model, int *code)
 {
@@ -77,6 +92,8 @@ static bool open_neural(const struct sr_usage *usage, const struct sr_tiers *tie
     }
     if (rc == SR_OK)
         rc = sr_cascade_new(&model->classifier, &options, &err);
+    if (rc == SR_OK && !own && !tiers->neural)
+        rc = open_other(tiers, model, &err);
     sr_linear_unref(linear);
     if (rc != SR_OK)
         *code = sr_cmd_fail(usage, rc == SR_EMISMATCH ? SR_EXIT_NO : SR_EXIT_FAILED, "%s",
@@ -134,17 +151,38 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *given, s
 
 void sr_tiers_close(struct sr_tiers_model *model)
 {
+    sr_multilingual_free(model->other);
+    sr_model_store_free(model->models);
     sr_classifier_unref(model->classifier);
     sr_neural_unref(model->neural);
     sr_cli_encoder_close(&model->encoder);
     *model = (struct sr_tiers_model){0};
 }
 
+/* SR_AGAIN: the text is not for the neural classifier of other languages. */
+static int ask_other(const struct sr_tiers_model *model, struct sr_classifier_query *query)
+{
+    struct sr_neural_result *result = NULL;
+    struct sr_neural *neural =
+        sr_multilingual_reads_language(model->other, query->text) ? sr_multilingual_open(model->other) : NULL;
+    const struct sr_head_info *head = neural ? sr_neural_head(neural, model->classifier->task) : NULL;
+    int rc = head ? sr_cascade_linear(model->classifier, query) : SR_AGAIN;
+    if ((rc && rc != SR_AGAIN) || !head)
+        return rc;
+    rc = sr_neural_read_wait(neural, query->text, 0, SR_INFER_INTERACTIVE, &result);
+    if (rc == SR_OK)
+        rc = sr_cascade_mix_other(model->classifier, query, result, head, &model->other_fusion);
+    sr_neural_result_unref(result);
+    return rc;
+}
+
 int sr_tiers_ask(const struct sr_tiers_model *model, struct sr_bytes text, float *probabilities,
                  const char **tier)
 {
     struct sr_classifier_query query = {.text = text, .probabilities = probabilities};
-    int rc = sr_classifier_answer(model->classifier, &query);
+    int rc = ask_other(model, &query);
+    if (rc == SR_AGAIN)
+        rc = sr_classifier_answer(model->classifier, &query);
     *tier = query.tier;
     return rc;
 }

@@ -12,10 +12,12 @@
 #include "cli/classify/encoder.h"
 #include "infer/classifier/neural.h"
 #include "model/classifier.h"
+#include "signal/neural/multilingual.h"
 
 struct sr_tiers {
     const char *task, *tier;            /* as given; NULL = not given */
     const char *neural;                 /* folder or name of heads; NULL: "neural" */
+    const char *attack;                 /* label of the model that means an attack; NULL: its words say */
     struct sr_cli_encoder_args encoder; /* its `model` is a file for the linear tier */
 };
 
@@ -28,12 +30,18 @@ struct sr_tiers {
          "built-in one"},                                                                                    \
         {"heads", SR_OPTION_TEXT, &(tiers).neural, "DIR",                                                    \
          "folder of heads for the default encoder instead of `neural`"},                                     \
+        {"attack", SR_OPTION_TEXT, &(tiers).attack, "LABEL",                                                 \
+         "the label of --model that means an attack, for jailbreak; needed where labels are LABEL_0, "       \
+         "LABEL_1"},                                                                                         \
         SR_CLI_ENCODER_OPTIONS((tiers).encoder)
 
 struct sr_tiers_model {
     struct sr_classifier *classifier; /* labels, task */
     struct sr_neural *neural;         /* NULL for the linear tier */
     struct sr_cli_encoder encoder;
+    struct sr_multilingual *other; /* reads texts in other scripts; NULL: there is none */
+    struct sr_model_store *models; /* of `other` */
+    struct sr_fusion other_fusion;
     const char *tier;      /* "linear", "neural", "both", "cascade" */
     const char *precision; /* of the neural classifier; NULL for the linear tier */
 };

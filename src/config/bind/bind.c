@@ -96,8 +96,9 @@ static const struct sr_variant *find_variant(struct sr_binder *b, const struct s
                                 sr_meaning_refused(*later).text);
             return NULL;
         }
-    sr_bind_error(b, type, "unknown plugin `%.60s`%s", type->text.p,
-                  sr_nearest_hint(&nearest, hint, sizeof hint));
+    sr_bind_unsupported(b, type, "unknown plugin `%.60s`%s", type->text.p,
+                        sr_nearest_hint(&nearest, hint, sizeof hint));
+    sr_bind_drop(b, type); /* what it restricts is not known */
     return NULL;
 }
 

@@ -1,6 +1,8 @@
 /* Problems at nodes, and memory of the snapshot. A node that is reported as broken is not reported again. */
 #include "config/bind/binder.h"
 
+#include "base/cut.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,7 +12,7 @@ static void report(struct sr_binder *b, enum sr_severity severity, const struct 
     char message[SR_ERR_MESSAGE_MAX];
     if (node && node->broken)
         return;
-    vsnprintf(message, sizeof message, fmt, args);
+    sr_cut_message(message, sizeof message, vsnprintf(message, sizeof message, fmt, args));
     sr_problems_add(b->problems, severity, node ? node->line : 0, node ? node->column : 0, "%s", message);
 }
 

@@ -50,6 +50,9 @@ static bool find_in(const struct sr_section *section, const char *key, char *pat
     for (size_t i = 0; i < section->n_fields; i++)
         if (strcmp(section->fields[i].key, key) == 0)
             return true;
+    for (const struct sr_inert_key *at = section->inert; at && at->key; at++)
+        if (strcmp(at->key, key) == 0)
+            return true;
     for (size_t i = 0; depth > 0 && i < section->n_fields; i++) {
         const struct sr_field *field = &section->fields[i];
         if (!field->of || field->of == section)

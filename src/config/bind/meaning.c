@@ -10,8 +10,6 @@ const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_INERT, "routing.projections.mappings[].calibration.method",
      "the distance to a bound is the only calibration so far"},
     {SR_MEANING_INERT, "global.model_catalog.kbs[].metrics[].type", "a margin is the only metric so far"},
-    {SR_MEANING_INERT, "routing.signals.jailbreak[].method",
-     "a classifier is the only way to find attacks so far"},
 
     {SR_MEANING_INERT, "global.stores.response_cache.embedding_model",
      "questions are embedded by the router's one encoder"},
@@ -33,9 +31,7 @@ const struct sr_meaning sr_meanings[] = {
 
     {SR_MEANING_REFUSED, "mcp", "semroute asks no other service while it decides"},
     {SR_MEANING_REFUSED, "image audio image_candidates", "only text is read"},
-    {SR_MEANING_REFUSED, "jailbreak_patterns benign_patterns contrastive",
-     "there are no guards from a user's own examples"},
-    {SR_MEANING_REFUSED, "preference classifier classifiers", "there is no such signal"},
+    {SR_MEANING_REFUSED, "classifier classifiers", "there is no such signal"},
     {SR_MEANING_REFUSED, "hard_below easy_above", "a margin is higher for what is harder"},
     {SR_MEANING_REFUSED, "flow_tool_state", "one request is one call of one model"},
     {SR_MEANING_REFUSED, "envoy-ratelimit address domain",
@@ -48,7 +44,7 @@ const struct sr_meaning sr_meanings[] = {
      "factors are weighted, and one that is not known of a candidate does not count for it"},
     {SR_MEANING_REFUSED, "remom fusion workflows flow confidence ratings",
      "one request is one call of one model"},
-    {SR_MEANING_REFUSED, "adaptations candidateIterations",
+    {SR_MEANING_REFUSED, "candidateIterations",
      "a decision is its rules, models and plugins, and one request is one call of one model"},
     {SR_MEANING_REFUSED, "vector_store", "there is no such store"},
     {SR_MEANING_REFUSED, "hallucination", "answers are read for attacks alone"},

@@ -67,7 +67,8 @@ static int read_secret(struct reader *r, struct sr_yaml_node *node, const char *
     sr_buf_init(&text, VALUE_MAX);
     int rc = sr_read_file(&text, path, READ_MS, &err);
     if (rc) {
-        complain(r, node, path, err.message);
+        sr_bind_unset(r->b, node, "`${file:%.200s}`: %s", path, err.message);
+        node->broken = true;
         sr_buf_dispose(&text);
         return rc == SR_ENOMEM ? rc : SR_OK;
     }

@@ -13,7 +13,7 @@
 
 static bool asks_guards(const struct sr_config_rule *rule, bool negated)
 {
-    bool named = strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+    bool named = sr_config_is_guard_type(rule->type);
     bool leaf = rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN;
     for (size_t i = 0; i < rule->n_children; i++)
         if (asks_guards(&rule->children[i], negated != (rule->op == SR_RULE_NOT)))
@@ -114,7 +114,7 @@ static bool restricts(const struct sr_binder *b, const struct sr_yaml_node *plug
         return !mode || !sr_bytes_eq(mode->text, SR_LIT("passthrough"));
     if (sr_bytes_eq(type->text, SR_LIT("hallucination")))
         return lost && action && sr_bytes_eq(action->text, SR_LIT("block"));
-    return lost && sr_key_is_among(whole, type->text);
+    return lost && (sr_key_is_among(whole, type->text) || sr_bind_dropped(b, type));
 }
 
 static void close_plugins(struct sr_binder *b, const struct sr_yaml_node *plugins,

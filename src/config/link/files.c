@@ -54,6 +54,12 @@ static void check_canaries(struct sr_binder *b, const struct sr_yaml_node *list)
     }
 }
 
+static void check_pools(struct sr_binder *b, const struct sr_yaml_node *list)
+{
+    for (size_t i = 0; list && list->kind == SR_YAML_LIST && i < list->count; i++)
+        check_file(b, sr_yaml_get(list->items[i], "kv_events"), "tokenizer");
+}
+
 void sr_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
 {
     static const char *const models_path[] = {"providers", "models", NULL};
@@ -62,6 +68,7 @@ void sr_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
                                                    NULL};
     static const char *const cache_path[] = {"global", "semroute", "cache", NULL};
     static const char *const selection_path[] = {"global", "router", "model_selection", NULL};
+    static const char *const pools_path[] = {"global", "semroute", "pools", NULL};
     static const char *const canaries_path[] = {"global", "semroute", "canaries", NULL};
     const struct sr_yaml_node *models = under(root, models_path), *tls = under(root, tls_path);
     for (size_t i = 0; models && models->kind == SR_YAML_LIST && i < models->count; i++) {
@@ -75,6 +82,7 @@ void sr_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
         check_decisions(b, recipes->items[i]);
     check_algorithm(b, under(root, selection_path), "method");
     check_canaries(b, under(root, canaries_path));
+    check_pools(b, under(root, pools_path));
     check_file(b, under(root, cache_path), "warm_file");
     check_file(b, tls, "cert_file");
     check_file(b, tls, "key_file");

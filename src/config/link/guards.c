@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#define CONTRASTIVE_THRESHOLD 0.1
+
 /* The bit of a type's name; 0 with a problem when there is no such type. */
 static uint32_t type_bit(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_bytes name)
 {
@@ -59,7 +61,9 @@ static void link_signals(struct sr_binder *b, const struct sr_yaml_node *signals
     const struct sr_yaml_node *piis = sr_yaml_get(signals, "pii");
     for (size_t i = 0; i < config->n_jailbreaks; i++)
         if (!(config->jailbreaks[i].threshold > 0))
-            config->jailbreaks[i].threshold = config->global.jailbreak_threshold;
+            config->jailbreaks[i].threshold = config->jailbreaks[i].method == SR_JAILBREAK_CONTRASTIVE
+                                                  ? CONTRASTIVE_THRESHOLD
+                                                  : config->global.jailbreak_threshold;
     for (size_t i = 0; i < config->n_piis; i++) {
         struct sr_config_pii *pii = &config->piis[i];
         const struct sr_yaml_node *node = sr_link_item(piis, i);

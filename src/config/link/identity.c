@@ -61,7 +61,7 @@ static void read_keys(struct sr_binder *b, const struct sr_yaml_node *node, stru
         return;
     sr_buf_init(&text, FILE_MAX);
     if (sr_read_file(&text, identity->keys_file, READ_MS, &err))
-        sr_bind_error(b, at, "`keys_file`: %s", err.message);
+        sr_bind_unset(b, at, "`keys_file`: %s", err.message);
     else
         bind_file(b, at, sr_buf_view(&text), &more);
     sr_buf_dispose(&text);

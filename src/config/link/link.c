@@ -6,12 +6,14 @@
 #include "config/link/cache.h"
 #include "config/link/domains.h"
 #include "config/link/dropped.h"
+#include "config/link/formats.h"
 #include "config/link/guards.h"
 #include "config/link/names.h"
 #include "config/link/on_error.h"
 #include "config/link/pools.h"
 #include "config/link/projections.h"
 #include "config/link/replay.h"
+#include "config/link/responses.h"
 #include "config/link/rules.h"
 #include "config/link/signals.h"
 #include "config/link/tools.h"
@@ -247,7 +249,7 @@ void sr_link_profile(struct sr_binder *b, const struct sr_yaml_node *root, const
     sr_link_domains(b, root, routing, config);
     sr_link_guard_rules(b, routing, config);
     sr_link_cache_uses(b, decisions, config);
-    sr_link_tools(config);
+    sr_link_tools(b, decisions, config);
     sr_link_signals(b, routing, config);
     sr_link_rules(b, routing, config);
     sr_link_projections(b, routing, config);
@@ -265,6 +267,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, const 
         return;
     sr_link_unique(b, sr_yaml_get(root, "listeners"), "name", "listener");
     link_models(b, sr_yaml_get(providers, "models"), config);
+    sr_link_formats(b, root, config);
     link_cards(b, sr_yaml_get(routing, "modelCards"), config);
     link_default(b, sr_bind_at(providers, "defaults"), config);
     sr_link_guards(b, root, config);
@@ -272,6 +275,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, const 
     sr_link_cache(b, root, config);
     sr_link_pools(b, root, config);
     sr_link_replay(b, root, config);
+    sr_link_responses(b, root, config);
     sr_link_tracing(b, root, config);
     sr_link_kbs(b, root, config);
     sr_link_profile(b, root, top, config);

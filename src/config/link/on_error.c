@@ -9,17 +9,12 @@
 
 #include "config/link/names.h"
 
-static bool reads_guards_texts(const struct sr_config_rule *leaf)
-{
-    return strcmp(leaf->type, "jailbreak") == 0 || strcmp(leaf->type, "pii") == 0;
-}
-
 /* The value that is closed: for a leaf of this decision, below an odd number of NOT when `negated`. */
 static enum sr_on_error closed(const struct sr_config_decision *decision, const struct sr_config_rule *leaf,
                                bool negated)
 {
     bool acts = decision->plugins.guard.action != SR_GUARD_ALLOW;
-    bool match = decision->plugins.guard.set ? acts != negated : reads_guards_texts(leaf);
+    bool match = decision->plugins.guard.set ? acts != negated : sr_config_is_guard_type(leaf->type);
     return match ? SR_ON_ERROR_MATCH : SR_ON_ERROR_NO_MATCH;
 }
 
@@ -45,7 +40,7 @@ static void link_leaf(struct sr_binder *b, const struct sr_yaml_node *node, cons
     enum sr_on_error value = closed(decision, leaf, negated);
     if (!leaf->says_on_error)
         leaf->on_error = by_default(config, leaf, value);
-    if (leaf->on_error != value && protects(decision) && reads_guards_texts(leaf))
+    if (leaf->on_error != value && protects(decision) && sr_config_is_guard_type(leaf->type))
         sr_bind_warning(b, sr_bind_at(node, "on_error"),
                         "decision `%.60s` is open: requests that `%.20s` could not read pass it",
                         decision->name, leaf->type);

@@ -89,7 +89,7 @@ static bool is_type(const char *word)
     static const char *const types[] = {
         "keyword",   "domain",     "context",      "structure",  "language",   "jailbreak",     "pii",
         "embedding", "event",      "metadata",     "modality",   "fact_check", "user_feedback", "reask",
-        "authz",     "preference", "conversation", "complexity", "kb"};
+        "authz",     "preference", "conversation", "complexity", "kb",         "workload"};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i], word) == 0)
             return true;

@@ -113,11 +113,23 @@ struct sr_bytes sr_link_base_name(const char *type, const char *name, const char
     return text;
 }
 
+static bool link_workload(struct sr_binder *b, const struct sr_yaml_node *at, const char *rule)
+{
+    int workload = sr_config_find_workload(sr_bytes_str(rule));
+    if (workload >= 0 && strcmp(sr_config_workload_name((enum sr_workload)workload), rule) == 0)
+        return true;
+    sr_bind_unsupported(
+        b, at, "no workload `%.60s`: expected `interactive`, `long_context`, `agent` or `batch`", rule);
+    return false;
+}
+
 bool sr_link_rule_name(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
                        const struct sr_yaml_node *routing, const char *type, const char *rule)
 {
     char hint[SR_LINK_HINT_SIZE];
     const char *wrong = NULL;
+    if (strcmp(type, "workload") == 0)
+        return link_workload(b, at, rule);
     bool band = strcmp(type, "projection") == 0;
     struct sr_nearest nearest = {.word = sr_link_base_name(type, rule, &wrong)};
     const struct sr_field *list = sr_link_rule_list(type);

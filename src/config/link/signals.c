@@ -108,6 +108,14 @@ void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *routing, st
     const struct sr_yaml_node *signals = sr_yaml_get(routing, "signals");
     link_composers(b, routing, config);
     link_kb_rules(b, sr_yaml_get(signals, "kb"), config);
+    const struct sr_config_external *model =
+        config->n_preferences ? sr_config_preference_model(config) : NULL;
+    if (model && config->global.signal_deadline_ms && model->timeout_ms > config->global.signal_deadline_ms)
+        sr_bind_warning(
+            b, sr_yaml_get(signals, "preferences"),
+            "the model of preferences has `global.semroute.signal_deadline_ms` (%llu), which is less "
+            "than its own timeout",
+            (unsigned long long)config->global.signal_deadline_ms);
     if (config->n_bindings && !config->global.user_header[0] && !config->global.identity.n_keys)
         sr_bind_warning(
             b, sr_yaml_get(signals, "role_bindings"),

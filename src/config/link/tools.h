@@ -2,8 +2,9 @@
 #ifndef SR_CONFIG_LINK_TOOLS_H
 #define SR_CONFIG_LINK_TOOLS_H
 
-#include "config/config.h"
+#include "config/bind/binder.h"
 
-void sr_link_tools(struct sr_config *config);
+/* `decisions`: the node of the profile's decisions. */
+void sr_link_tools(struct sr_binder *b, const struct sr_yaml_node *decisions, struct sr_config *config);
 
 #endif

@@ -145,6 +145,8 @@ static const struct sr_field decision_fields[] = {
      .help = "what else happens to the request"},
     {"emits", SR_FIELD_LIST, DECISION(emits), DECISION(n_emits), .of = &sr_section_emit,
      .help = "what is to be kept of the conversation"},
+    {"adaptations", SR_FIELD_OBJECT, DECISION(adaptations), .of = &sr_section_adaptations,
+     .help = "what `global.router.learning` may do to its requests"},
 };
 
 static void finish_decision(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -162,7 +164,7 @@ const struct sr_section sr_section_decision = {
     .help = "Which requests it is for, and what happens to them.",
     .size = sizeof(struct sr_config_decision),
     SR_FIELDS(decision_fields),
-    .later = (const char *const[]){"adaptations", "candidateIterations", NULL},
+    .later = (const char *const[]){"candidateIterations", NULL},
     .inert = (const struct sr_inert_key[]){{"annotations", SR_INERT_NOTE, false},
                                            {"output_contract", SR_INERT_CONTRACT, false},
                                            {"output_contract_spec", SR_INERT_CONTRACT, false},

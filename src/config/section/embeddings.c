@@ -12,6 +12,11 @@ static const struct sr_enum_word aggregations[] = {
 static const struct sr_enum_word precisions[] = {
     {"fp32", SR_CONFIG_FP32}, {"bf16", SR_CONFIG_BF16}, {"int8", SR_CONFIG_INT8}, {NULL, 0}};
 
+static const struct sr_enum_word multilingual_uses[] = {{"auto", SR_CONFIG_MULTILINGUAL_AUTO},
+                                                        {"off", SR_CONFIG_MULTILINGUAL_OFF},
+                                                        {"always", SR_CONFIG_MULTILINGUAL_ALWAYS},
+                                                        {NULL, 0}};
+
 static const struct sr_enum_word modalities[] = {{"text", 0}, {NULL, 0}};
 static const char *const modalities_later[] = {"image", "audio", NULL};
 
@@ -120,6 +125,10 @@ static const struct sr_field inference_fields[] = {
      .help = "the same for the neural classifier: int8 takes less than half of fp32's time, with the same "
              "accuracy on measured data, though single answers differ; a value other than `precision` needs "
              "a second trunk in memory"},
+    {"multilingual", SR_FIELD_ENUM, INFERENCE(multilingual), .words = multilingual_uses, .def = "auto",
+     .help = "what reads other languages than English (attacks, domain, private data): `auto`, heads on "
+             "multilingual-e5-small, where it is there, opened when first needed; `off`, the neural "
+             "classifier; `always`, these heads, for every text"},
     {"threads", SR_FIELD_INT, INFERENCE(threads), .def = "0", .max = 64,
      .help = "threads that compute a batch; 0 = one for each core"},
     {"cpus", SR_FIELD_TEXT, INFERENCE(cpus), .def_note = "all that the process may use",

@@ -33,10 +33,29 @@ static const struct sr_field upstream_fields[] = {
      .help = "unused connections kept for each backend and event loop"},
     {"retries", SR_FIELD_INT, GATEWAY(upstream.retries), .def = "1", .max = 10,
      .help = "tries of a request after the first, for models whose `reliability` has no `retry_count`"},
+    {"take_back", SR_FIELD_BOOL, GATEWAY(upstream.take_back), .def = "true",
+     .help =
+         "a request that waits for its first byte at a worker which turns out to be slow or gone is such a "
+         "retry, at another one; until that byte the head of its answer is kept back too"},
 };
 
 static const struct sr_section upstream_section = {
     .name = "gateway upstream", .help = "Connections to the models.", SR_FIELDS(upstream_fields)};
+
+static const struct sr_field http2_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GATEWAY(http2.enabled), .def = "true",
+     .help = "clients may speak HTTP/2: by ALPN over TLS, else with prior knowledge"},
+    {"max_streams", SR_FIELD_UINT32, GATEWAY(http2.max_streams), .def = "100", .min = 1, .max = 65536,
+     .help = "requests at a time on one connection; a client that knows the number waits, others get "
+             "REFUSED_STREAM"},
+    {"resets_per_second", SR_FIELD_UINT32, GATEWAY(http2.resets_per_second), .def = "100", .min = 1,
+     .max = 1e6,
+     .help = "requests that one connection may cancel before their answer, sustained, and ten times as many "
+             "at once; over it the connection is closed"},
+};
+
+static const struct sr_section http2_section = {
+    .name = "gateway http2", .help = "HTTP/2 from clients.", SR_FIELDS(http2_fields)};
 
 static const struct sr_field fields[] = {
     {"max_body_bytes", SR_FIELD_SIZE, GATEWAY(max_body_bytes), .def = "32MiB", .min = 1024, .max = 0x1p31,
@@ -79,6 +98,7 @@ static const struct sr_field fields[] = {
      .help = "origins of the pages that may call the gateway from a browser (`https://app.example`), `*` for "
              "all; "
              "credentials of the browser are never allowed"},
+    {"http2", SR_FIELD_OBJECT, .of = &http2_section, .help = "HTTP/2 from clients"},
     {"tls", SR_FIELD_OBJECT, .of = &tls_section, .help = "TLS for clients", .def_note = "plain HTTP"},
     {"upstream", SR_FIELD_OBJECT, .of = &upstream_section, .help = "connections to the models"},
 };

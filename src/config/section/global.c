@@ -47,6 +47,8 @@ static const struct sr_field router_fields[] = {
      .help = "the configuration is this file, whatever the word"},
     {"model_selection", SR_FIELD_OBJECT, .of = &sr_section_model_selection,
      .help = "how one of several candidates is chosen where a decision has no `algorithm`"},
+    {"learning", SR_FIELD_OBJECT, GLOBAL(learning), .of = &sr_section_learning,
+     .help = "what earlier requests change in the choice of a model"},
 };
 
 static void finish_router(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -62,11 +64,6 @@ static const struct sr_section router_section = {
     .name = "global.router",
     .help = "Settings for every request.",
     SR_FIELDS(router_fields),
-    .inert = (const struct sr_inert_key[]){{"learning",
-                                            "the algorithm of a decision chooses among its models; `bandit` "
-                                            "learns from outcomes",
-                                            true},
-                                           {NULL, NULL, false}},
     .finish = finish_router,
 };
 
@@ -130,15 +127,30 @@ static const struct sr_section domain_section = {
                                            {"category_mapping_path", SR_INERT_LABELS, false},
                                            {NULL, NULL, false}},
 };
+static const struct sr_field preference_fields[] = {
+    {"use_contrastive", SR_FIELD_BOOL, GLOBAL(preference_examples), .def = "false",
+     .help = "true: examples decide, also where `external` has a model of the role `preference`"},
+};
+static const struct sr_section preference_section = {
+    .name = "preference classifier",
+    .help = "What answers the `preference` signal.",
+    SR_FIELDS(preference_fields),
+    .inert = (const struct sr_inert_key[]){{"embedding_model",
+                                            "texts are embedded by the router's one encoder", true},
+                                           {"enabled", SR_INERT_ENABLED, false},
+                                           {NULL, NULL, false}},
+};
 static const struct sr_field classifier_fields[] = {
     {"domain", SR_FIELD_OBJECT, .of = &domain_section, .help = "the model behind the `domain` signal"},
     {"pii", SR_FIELD_OBJECT, .of = &sr_section_pii_classifier, .help = "what finds private data"},
+    {"preference", SR_FIELD_OBJECT, .of = &preference_section,
+     .help = "what answers the `preference` signal"},
 };
 static const struct sr_section classifier_section = {
     .name = "classifier",
     .help = "The classifiers.",
     SR_FIELDS(classifier_fields),
-    .later = (const char *const[]){"mcp", "preference", NULL},
+    .later = (const char *const[]){"mcp", NULL},
 };
 static const struct sr_field modules_fields[] = {
     {"classifier", SR_FIELD_OBJECT, .of = &classifier_section, .help = "the classifiers"},
@@ -166,14 +178,14 @@ static const struct sr_field catalog_fields[] = {
      .help = "models that turn texts into vectors"},
     {"kbs", SR_FIELD_LIST, GLOBAL(kbs), GLOBAL(n_kbs), .of = &sr_section_kb,
      .help = "knowledge bases, beside the built-in `mmlu_kb`"},
+    {"external", SR_FIELD_LIST, GLOBAL(externals), GLOBAL(n_externals), .of = &sr_section_external,
+     .help = "models that are asked over HTTP"},
 };
 static const struct sr_section catalog_section = {
     .name = "global.model_catalog",
     .help = "The models that semroute itself runs.",
     SR_FIELDS(catalog_fields),
-    .inert = (const struct sr_inert_key[]){{"system", SR_INERT_FOLDER, true},
-                                           {"external", SR_INERT_ELSEWHERE, true},
-                                           {NULL, NULL, false}},
+    .inert = (const struct sr_inert_key[]){{"system", SR_INERT_FOLDER, true}, {NULL, NULL, false}},
 };
 
 static const struct sr_field admin_fields[] = {
@@ -263,6 +275,9 @@ static const struct sr_field semroute_fields[] = {
     {"identity", SR_FIELD_OBJECT, GLOBAL(identity), .of = &sr_section_identity, .help = "who is asking"},
     {"limits", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_limits,
      .help = "how much clients may ask for"},
+    {"ready_needs_worker", SR_FIELD_BOOL, GLOBAL(ready_needs_worker), .def = "false",
+     .help = "whether `/ready` and the health of ext_proc say no while health checks find every worker of "
+             "every model down; else it is named only, and requests try the workers all the same"},
     {"admin", SR_FIELD_OBJECT, .of = &admin_section, .help = "who may use the admin listeners"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc,
@@ -274,6 +289,9 @@ static const struct sr_field semroute_fields[] = {
      .help = "the response cache, beyond `stores.response_cache`"},
     {"replay", SR_FIELD_OBJECT, GLOBAL(replay), .of = &sr_section_replay,
      .help = "records of requests, beyond `services.router_replay`"},
+    {"responses", SR_FIELD_OBJECT, GLOBAL(responses), .of = &sr_section_responses,
+     .help =
+         "where conversations of Responses are kept: `previous_response_id`, GET and DELETE of a response"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
      .help = "what models of `providers.models` may see"},
     {"tool_vectors", SR_FIELD_TEXT, GLOBAL(tool_vectors), .flags = SR_FIELD_NOT_EMPTY,
@@ -286,6 +304,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "how it is known what a request is for, where a model has several pools"},
     {"tracing", SR_FIELD_OBJECT, GLOBAL(tracing), .of = &sr_section_trace_export,
      .help = "traces, beyond `services.observability.tracing`"},
+    {"metrics_export", SR_FIELD_OBJECT, GLOBAL(metrics_export), .of = &sr_section_metrics_export,
+     .help = "metrics sent to an OpenTelemetry collector"},
     {"selection", SR_FIELD_OBJECT, .of = &selection_section,
      .help = "algorithms that choose among the candidates of a decision"},
     {"canaries", SR_FIELD_LIST, GLOBAL(canaries), GLOBAL(n_canaries), .of = &sr_section_canary,

@@ -9,28 +9,51 @@
 #define GUARDS(member)    offsetof(struct sr_config_guards, member)
 #define POLICY(member)    offsetof(struct sr_config_policy, member)
 #define GLOBAL(member)    offsetof(struct sr_config_global, member)
+#define SR_PATTERNS_MAX   256 /* of a kind, in a contrastive rule */
 
-static const struct sr_enum_word methods[] = {{"classifier", 0}, {NULL, 0}};
+static const struct sr_enum_word methods[] = {
+    {"classifier", SR_JAILBREAK_CLASSIFIER}, {"contrastive", SR_JAILBREAK_CONTRASTIVE}, {NULL, 0}};
 
 static const struct sr_field jailbreak_fields[] = {
     {"name", SR_FIELD_TEXT, JAILBREAK(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "the name that rules refer to"},
     {"threshold", SR_FIELD_NUMBER, JAILBREAK(threshold), .min = 0, .max = 1, .flags = SR_FIELD_EXCLUSIVE,
-     .def_note = "`threshold` of `prompt_guard`",
-     .help = "the probability of an attack from which the rule matches"},
+     .def_note = "`threshold` of `prompt_guard`; contrastive: 0.1",
+     .help = "the probability of an attack from which the rule matches; contrastive: how much nearer to the "
+             "nearest attack than to the nearest benign text"},
     {"include_history", SR_FIELD_BOOL, JAILBREAK(include_history), .def = "true",
      .help =
          "read everything; `false`: not what stands before the last user message, but for system prompts"},
-    {"method", SR_FIELD_ENUM, .words = methods, .later = (const char *const[]){"contrastive", NULL},
-     .def = "classifier", .flags = SR_FIELD_DECLARED, .help = "classifier: a model reads the texts"},
+    {"method", SR_FIELD_ENUM, JAILBREAK(method), .words = methods, .def = "classifier",
+     .flags = SR_FIELD_DROPPABLE,
+     .help =
+         "classifier: a model reads the texts; contrastive: their meaning is compared with example texts"},
+    {"jailbreak_patterns", SR_FIELD_TEXTS, JAILBREAK(attacks),
+     .help = "contrastive: example texts of attacks, at most 256"},
+    {"benign_patterns", SR_FIELD_TEXTS, JAILBREAK(benign), .def_note = "none: nothing is subtracted",
+     .help = "contrastive: example texts that are no attacks, at most 256"},
 };
+
+static void finish_jailbreak(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_jailbreak *rule = target;
+    bool contrastive = rule->method == SR_JAILBREAK_CONTRASTIVE;
+    if (contrastive && !rule->attacks.count)
+        sr_bind_error(b, node, "`method: contrastive` needs `jailbreak_patterns`");
+    else if (contrastive && (rule->attacks.count > SR_PATTERNS_MAX || rule->benign.count > SR_PATTERNS_MAX))
+        sr_bind_error(b, node, "a rule has at most %d patterns of a kind", SR_PATTERNS_MAX);
+    else if (!contrastive && (rule->attacks.count || rule->benign.count)) {
+        sr_bind_unsupported(b, node, "`jailbreak_patterns` and `benign_patterns` need `method: contrastive`");
+        sr_bind_drop(b, node);
+    }
+}
 
 const struct sr_section sr_section_jailbreak = {
     .name = "jailbreak rule",
     .help = "Attempts to turn a model against its instructions, in any message or tool result.",
     .size = sizeof(struct sr_config_jailbreak),
     SR_FIELDS(jailbreak_fields),
-    .later = (const char *const[]){"jailbreak_patterns", "benign_patterns", NULL},
+    .finish = finish_jailbreak,
     .inert = (const struct sr_inert_key[]){{"description", SR_INERT_NOTE, false}, {NULL, NULL, false}},
 };
 
@@ -68,9 +91,15 @@ static const struct sr_field unread_fields[] = {
     {"files", SR_FIELD_ENUM, UNREAD(SR_UNREAD_FILES), .words = unread_actions, .def = "on_error",
      .help = "documents as bytes, and files that were uploaded before"},
     {"encrypted", SR_FIELD_ENUM, UNREAD(SR_UNREAD_ENCRYPTED), .words = unread_actions, .def = "on_error",
-     .help = "encrypted reasoning and signatures, which an API gave and the client sends back"},
+     .help =
+         "encrypted content, but reasoning and signatures in the members that the APIs have for them, which "
+         "pass: no model reads them as text"},
     {"tokens", SR_FIELD_ENUM, UNREAD(SR_UNREAD_TOKENS), .words = unread_actions, .def = "on_error",
      .help = "prompts as numbers of tokens or as vectors"},
+    {"stored", SR_FIELD_ENUM, UNREAD(SR_UNREAD_STORED), .words = unread_actions, .def = "on_error",
+     .help = "`conversation`, `prompt` and items of Responses that a request only names, because the "
+             "upstream keeps "
+             "them"},
 };
 
 const struct sr_section sr_section_unread = {
@@ -155,7 +184,8 @@ static const struct sr_field prompt_guard_fields[] = {
      .help =
          "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
     {"positive_labels", SR_FIELD_TEXTS, GLOBAL(jailbreak_labels),
-     .def_note = "all but `benign`, `safe` and `normal`", .help = "the model's labels that mean an attack"},
+     .def_note = "all but `benign`, `safe`, `normal`, `legit`, `harmless` and `clean`",
+     .help = "the model's labels that mean an attack; needed where its labels are `LABEL_0` and `LABEL_1`"},
     {"on_error", SR_FIELD_ENUM, GLOBAL(jailbreak_on_error), .words = guard_errors, .def = "block",
      .help = "block: conditions match what the model could not read; allow: they do not; a condition's own "
              "`on_error` says otherwise"},

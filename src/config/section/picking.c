@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+/* The longest wait for what a policy reads of a request. */
+#define WAIT_MAX_MS     10000
 #define PICKING(member) offsetof(struct sr_config_pool, picking.member)
 
 const struct sr_enum_word sr_picking_policies[] = {
@@ -63,11 +65,23 @@ static const struct sr_field meaning_fields[] = {
      .help = "similarity to a worker's recent requests from which it is preferred"},
     {"recent", SR_FIELD_UINT32, PICKING(recent), .def = "64", .min = 1, .max = 100000,
      .help = "latest requests of a worker that count"},
+    {"wait", SR_FIELD_DURATION, PICKING(meaning_wait_ms), .def = "8ms",
+     .help = "how long `meaning` waits for the vector of a request: an encoder that is free takes less, and "
+             "behind one that is busy the request is placed by load. 0s: never"},
 };
+
+static void finish_meaning(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_pool *pool = target;
+    if (pool->picking.meaning_wait_ms > WAIT_MAX_MS)
+        sr_bind_error(b, sr_bind_at(node, "wait"), "`wait` must be at most 10s");
+}
+
 const struct sr_section sr_section_picking_meaning = {
     .name = "meaning",
     .help = "The policies `meaning` and `auto`: workers that were asked similar questions.",
     SR_FIELDS(meaning_fields),
+    .finish = finish_meaning,
 };
 
 static const struct sr_field metrics_fields[] = {
@@ -94,8 +108,12 @@ const struct sr_section sr_section_picking_metrics = {
     .finish = finish_metrics,
 };
 
-#define KV_WAIT_MAX_MS 10000
-#define KV(member)     offsetof(struct sr_config_pool, kv_events.member)
+#define KV(member) offsetof(struct sr_config_pool, kv_events.member)
+
+/* Those of router/prompt/template.c. */
+static const struct sr_enum_word chat_templates[] = {{"chatml", 0}, {"qwen2.5", 0},  {"qwen3", 0},
+                                                     {"llama3", 0}, {"llama3.1", 0}, {"mistral", 0},
+                                                     {"gemma", 0},  {NULL, 0}};
 
 static const struct sr_field kv_events_fields[] = {
     {"endpoint", SR_FIELD_TEXT, KV(endpoint), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
@@ -108,9 +126,17 @@ static const struct sr_field kv_events_fields[] = {
     {"max_blocks", SR_FIELD_TOKENS, KV(max_blocks), .def = "65536", .min = 64, .max = 4e6,
      .help = "most blocks that are remembered of one worker, at about 100 bytes; more are not known"},
     {"tokenize", SR_FIELD_TEXT, KV(tokenize), .def = "/tokenize",
+     .help = "POST on this path of a worker gives the tokens of a prompt (vLLM); `off`: without a "
+             "`tokenizer` caches "
+             "are estimated by what was sent there, and events are not used"},
+    {"tokenizer", SR_FIELD_TEXT, KV(tokenizer), .flags = SR_FIELD_NOT_EMPTY,
+     .def_note = "none: workers are asked",
+     .help = "the model's tokenizer.json: gives the tokens of prompts without asking a worker"},
+    {"chat_template", SR_FIELD_WORD, KV(chat_template), .words = chat_templates,
+     .def_note = "none: `tokenizer` is for completions only",
      .help =
-         "POST on this path of a worker gives the tokens of a prompt (vLLM); `off`: caches are estimated by "
-         "what was sent there, and events are not used"},
+         "how the model's template writes a chat of texts; requests that it cannot express, such as those "
+         "with tools, go to `tokenize`"},
     {"wait", SR_FIELD_DURATION, KV(wait_ms), .def = "20ms",
      .help =
          "how long `kv` waits for the tokens of a prompt that is new; then it goes on without. 0s: never"},
@@ -139,7 +165,9 @@ static void finish_kv_events(struct sr_binder *b, const struct sr_yaml_node *nod
     else if (keys->tokenize[0] != '/' || strpbrk(keys->tokenize, " \t\r\n#"))
         sr_bind_error(b, sr_bind_at(node, "tokenize"),
                       "`tokenize` must begin with `/` and be a path, or be `off`");
-    if (keys->wait_ms > KV_WAIT_MAX_MS)
+    if (keys->chat_template[0] && !keys->tokenizer[0])
+        sr_bind_error(b, sr_bind_at(node, "chat_template"), "`chat_template` needs `tokenizer`");
+    if (keys->wait_ms > WAIT_MAX_MS)
         sr_bind_error(b, sr_bind_at(node, "wait"), "`wait` must be at most 10s");
 }
 
@@ -155,5 +183,5 @@ void sr_picking_prepare(struct sr_config_pool *pool)
     struct sr_config_picking *picking = &pool->picking;
     picking->session_header = picking->metrics_path = "";
     pool->kv_events.endpoint = pool->kv_events.replay = pool->kv_events.topic = "";
-    pool->kv_events.tokenize = "";
+    pool->kv_events.tokenize = pool->kv_events.tokenizer = pool->kv_events.chat_template = "";
 }

@@ -23,8 +23,9 @@ static const struct sr_field fields[] = {
      .help = "where no tool is left, the request has no `tools`; false: it has an empty list"},
     {"advanced_filtering", SR_FIELD_OBJECT, PLUGIN(choice), .of = &sr_section_tools_advanced,
      .help = "ranking beside the meaning; without it `global.integrations.tools`' counts"},
-    {"strategy", SR_FIELD_WORD, .words = sr_tool_strategies, .def = "default", .flags = SR_FIELD_DECLARED,
-     .help = "how tools are ranked"},
+    {"strategy", SR_FIELD_ENUM, PLUGIN(strategy), .words = sr_tool_strategies, .def = "default",
+     .help =
+         "hybrid_history: tools that were called before count, by `dynamic_retrieval` of the plugin `tools`"},
     {"relevance_threshold", SR_FIELD_NUMBER, PLUGIN(relevance), .min = -1, .max = 1, .def = "0.2",
      .help = "mode `filter`: the least cosine of the question and a tool that stays"},
     {"preserve_count", SR_FIELD_INT, PLUGIN(preserve), .def = "0", .max = 10000,
@@ -40,7 +41,9 @@ static void prepare(void *target)
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_plugins *plugins = target;
-    sr_tool_strategy_check(b, node);
+    (void)b;
+    if (sr_yaml_get(node, "tools_db_path"))
+        plugins->tool_selection.choice.file_at = sr_bind_position(sr_yaml_get(node, "tools_db_path"));
     plugins->tool_selection.own_empty = sr_yaml_get(node, "fallback_to_empty") != NULL;
     plugins->tool_selection.own_advanced = sr_yaml_get(node, "advanced_filtering") != NULL;
 }

@@ -33,7 +33,4 @@ extern const char *const sr_plugins_later[];
 /* How tools are ranked, as a file may say it; ends with {NULL}. */
 extern const struct sr_enum_word sr_tool_strategies[];
 
-/* Warns of a `strategy` that changes nothing. */
-void sr_tool_strategy_check(struct sr_binder *b, const struct sr_yaml_node *node);
-
 #endif

@@ -20,6 +20,12 @@ static const struct sr_enum_word reasoning_types[] = {
 const struct sr_enum_word sr_effort_words[] = {{"none", 0}, {"minimal", 1}, {"low", 2}, {"medium", 3},
                                                {"high", 4}, {"xhigh", 5},   {"max", 6}, {NULL, 0}};
 
+static const struct sr_enum_word api_formats[] = {{"openai", SR_SPEAKS_ANY},
+                                                  {"chat_completions", SR_SPEAKS_CHAT},
+                                                  {"responses", SR_SPEAKS_RESPONSES},
+                                                  {"anthropic", SR_SPEAKS_MESSAGES},
+                                                  {NULL, 0}};
+
 static const struct sr_field backend_fields[] = {
     {"name", SR_FIELD_TEXT, BACKEND(name), .help = "a name for logs and metrics"},
     {"endpoint", SR_FIELD_REF,
@@ -48,6 +54,9 @@ static const struct sr_field backend_fields[] = {
     {"api_key", SR_FIELD_TEXT, BACKEND(api_key), .help = "the key; better `${NAME}` or `api_key_env`",
      .def_note = "the client's own header is forwarded"},
     {"api_key_env", SR_FIELD_REF, .help = "the environment variable that holds the key"},
+    {"api_format", SR_FIELD_ENUM, BACKEND(api_format), .words = api_formats, .def_note = "the model's",
+     .help = "the API that this upstream speaks, where it is another one than the model's: a request is "
+             "translated for the backend that gets it"},
     {"tls_ca_file", SR_FIELD_TEXT, BACKEND(tls_ca_file), .def_note = "the system's authorities",
      .help = "PEM file of the authorities that may sign an https upstream's certificate"},
     {"tls_verify", SR_FIELD_BOOL, BACKEND(tls_verify), .def = "true",
@@ -215,12 +224,6 @@ static const struct sr_section pricing_section = {
     .finish = finish_pricing,
 };
 
-static const struct sr_enum_word api_formats[] = {{"openai", SR_SPEAKS_ANY},
-                                                  {"chat_completions", SR_SPEAKS_CHAT},
-                                                  {"responses", SR_SPEAKS_RESPONSES},
-                                                  {"anthropic", SR_SPEAKS_MESSAGES},
-                                                  {NULL, 0}};
-
 static const struct sr_field model_fields[] = {
     {"name", SR_FIELD_TEXT, MODEL(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "the name that clients and decisions use"},
@@ -232,7 +235,7 @@ static const struct sr_field model_fields[] = {
     {"reasoning_family", SR_FIELD_REF, .help = "one of `providers.defaults.reasoning_families`"},
     {"api_format", SR_FIELD_ENUM, MODEL(api_format), .words = api_formats, .def = "openai",
      .help =
-         "the API that the upstream speaks: `openai` gets each request as it came; with one of the others, "
+         "the API that its backends speak: `openai` gets each request as it came; with one of the others, "
          "requests of the other two are translated"},
     {"pricing", SR_FIELD_OBJECT, .of = &pricing_section, .help = "what tokens cost"},
     {"backend_refs", SR_FIELD_LIST, MODEL(backends), MODEL(n_backends), .of = &backend_section,
@@ -254,32 +257,32 @@ static const char *kind_of(const struct sr_yaml_node *node)
 }
 
 /* Anthropic's API takes its key in a header of its own. */
-static void finish_auth(const struct sr_yaml_node *node, struct sr_config_model *model)
+static void finish_auth(const struct sr_yaml_node *node, struct sr_config_backend *backend)
 {
-    const struct sr_yaml_node *backends = sr_yaml_get(node, "backend_refs");
-    if (model->api_format != SR_SPEAKS_MESSAGES || !backends || backends->kind != SR_YAML_LIST)
+    if (backend->api_format != SR_SPEAKS_MESSAGES || sr_yaml_get(node, "auth_header"))
         return;
-    for (size_t i = 0; i < model->n_backends && i < backends->count; i++) {
-        if (sr_yaml_get(backends->items[i], "auth_header"))
-            continue;
-        model->backends[i].auth_header = "x-api-key";
-        if (!sr_yaml_get(backends->items[i], "auth_prefix"))
-            model->backends[i].auth_prefix = "";
-    }
+    backend->auth_header = "x-api-key";
+    if (!sr_yaml_get(node, "auth_prefix"))
+        backend->auth_prefix = "";
 }
 
-/* Without `api_format`, the API that the model's backends speak by their kind. */
+/* Without an `api_format` of the model, the API that its backends speak by their kind: one, but for those
+ * that say theirs. */
 static void finish_format(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_config_model *model)
 {
     const struct sr_yaml_node *backends = sr_yaml_get(node, "backend_refs");
-    size_t n = 0;
-    for (size_t i = 0; i < model->n_backends; i++)
-        n += sr_provider_speaks_messages(backends->items[i]);
+    size_t n = 0, all = 0;
+    for (size_t i = 0; i < model->n_backends; i++) {
+        bool says = sr_yaml_get(backends->items[i], "api_format") != NULL;
+        all += !says;
+        n += !says && sr_provider_speaks_messages(backends->items[i]);
+    }
     if (n == 0 || sr_yaml_get(node, "api_format"))
         return;
-    if (n < model->n_backends)
+    if (n < all)
         sr_bind_error(b, backends,
-                      "the backends of a model speak one API: some are `anthropic`, others are not");
+                      "the backends of a model speak one API, unless each says its `api_format`: some are "
+                      "`anthropic`, others are not");
     model->api_format = SR_SPEAKS_MESSAGES;
 }
 
@@ -292,10 +295,13 @@ static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, v
     if (!model->provider_model_id[0])
         model->provider_model_id = model->name;
     finish_format(b, node, model);
-    for (size_t i = 0; i < model->n_backends; i++)
-        sr_provider_apply(b, sr_yaml_get(node, "backend_refs")->items[i], model->provider_model_id,
-                          &model->backends[i]);
-    finish_auth(node, model);
+    for (size_t i = 0; i < model->n_backends; i++) {
+        const struct sr_yaml_node *backend = sr_yaml_get(node, "backend_refs")->items[i];
+        if (!sr_yaml_get(backend, "api_format"))
+            model->backends[i].api_format = model->api_format;
+        sr_provider_apply(b, backend, model->provider_model_id, &model->backends[i]);
+        finish_auth(backend, &model->backends[i]);
+    }
 }
 
 static void prepare_model(void *target)

@@ -11,7 +11,8 @@ const struct sr_enum_word sr_leaf_types[] = {
     {"metadata", 0},     {"event", 0},      {"authz", 0},
     {"modality", 0},     {"fact_check", 0}, {"user_feedback", 0},
     {"reask", 0},        {"preference", 0}, {"complexity", 0},
-    {"kb", 0},           {"projection", 0}, /* its rules are the outputs of mappings */
+    {"kb", 0},           {"workload", 0}, /* its rules are the words of enum sr_workload */
+    {"projection", 0},                    /* its rules are the outputs of mappings */
     {SR_RULE_ALWAYS, 0}, {NULL, 0},
 };
 const char *const sr_leaf_types_later[] = {"classifier", NULL};

@@ -8,6 +8,7 @@
 #include "config/bind/binder.h"
 
 /* One line each, in order of the alphabet. */
+extern const struct sr_section sr_section_adaptations;
 extern const struct sr_section sr_section_algorithm;
 extern const struct sr_section sr_section_authz;
 extern const struct sr_section sr_section_binding;
@@ -27,6 +28,7 @@ extern const struct sr_section sr_section_event;
 extern const struct sr_section sr_section_extproc;
 extern const struct sr_section sr_section_fact_check;
 extern const struct sr_section sr_section_feedback;
+extern const struct sr_section sr_section_external;
 extern const struct sr_section sr_section_feedback_detector;
 extern const struct sr_section sr_section_gateway;
 extern const struct sr_section sr_section_global;
@@ -39,6 +41,7 @@ extern const struct sr_section sr_section_jailbreak;
 extern const struct sr_section sr_section_kb;
 extern const struct sr_section sr_section_kb_rule;
 extern const struct sr_section sr_section_keys_file;
+extern const struct sr_section sr_section_learning;
 extern const struct sr_section sr_section_limits;
 extern const struct sr_section sr_section_listener;
 extern const struct sr_section sr_section_management;
@@ -67,6 +70,7 @@ extern const struct sr_section sr_section_recipe;
 extern const struct sr_section sr_section_recipe_routing;
 extern const struct sr_section sr_section_reliability;
 extern const struct sr_section sr_section_replay;
+extern const struct sr_section sr_section_responses;
 extern const struct sr_section sr_section_root;
 extern const struct sr_section sr_section_router_replay;
 extern const struct sr_section sr_section_routing;
@@ -77,6 +81,7 @@ extern const struct sr_section sr_section_stores;
 extern const struct sr_section sr_section_system_prompts;
 extern const struct sr_section sr_section_tools;
 extern const struct sr_section sr_section_tools_advanced;
+extern const struct sr_section sr_section_metrics_export;
 extern const struct sr_section sr_section_trace_export;
 extern const struct sr_section sr_section_tracing;
 extern const struct sr_section sr_section_unread;

@@ -58,10 +58,17 @@ static const struct sr_field tools_fields[] = {
     {"advanced_filtering", SR_FIELD_OBJECT, .of = &sr_section_tools_advanced,
      .help = "ranking beside the meaning"},
 };
+static void finish_tools(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    (void)b;
+    ((struct sr_config_tools *)target)->file_at = sr_bind_position(sr_bind_at(node, "tools_db_path"));
+}
+
 const struct sr_section sr_section_tools = {
     .name = "tools",
     .help = "The database of tools that the plugins `tools` and `tool_selection` choose from.",
     SR_FIELDS(tools_fields),
+    .finish = finish_tools,
     .inert = (const struct sr_inert_key[]){{"model_type", SR_INERT_VECTORS, false},
                                            {"target_dim", SR_INERT_VECTORS, false},
                                            {NULL, NULL, false}},

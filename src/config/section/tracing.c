@@ -9,10 +9,10 @@ static const struct sr_enum_word exporters[] = {{"otlp", 0}, {"stdout", 0}, {NUL
 static const struct sr_field exporter_fields[] = {
     {"type", SR_FIELD_ENUM, .words = exporters, .def = "otlp", .flags = SR_FIELD_DECLARED,
      .help = "`otlp`, OpenTelemetry's protocol; with `stdout` there are no spans"},
-    {"endpoint", SR_FIELD_TEXT, TRACING(endpoint), .flags = SR_FIELD_NOT_EMPTY,
+    {"endpoint", SR_FIELD_TEXT, TRACING(to.endpoint), .flags = SR_FIELD_NOT_EMPTY,
      .def_note = "`OTEL_EXPORTER_OTLP_ENDPOINT`, else port 4317 or 4318 of this machine",
      .help = "the collector: `host:port`, or `https://host:port/path`"},
-    {"insecure", SR_FIELD_BOOL, TRACING(insecure), .def = "false",
+    {"insecure", SR_FIELD_BOOL, TRACING(to.insecure), .def = "false",
      .help = "an endpoint without `http://` or `https://` is reached without TLS"},
 };
 static const struct sr_section exporter_section = {
@@ -62,26 +62,26 @@ const struct sr_section sr_section_tracing = {
 /* ---- of semroute ---- */
 
 static const struct sr_enum_word protocols[] = {
-    {"grpc", SR_TRACING_GRPC}, {"http/protobuf", SR_TRACING_HTTP}, {NULL, 0}};
+    {"grpc", SR_OTLP_GRPC}, {"http/protobuf", SR_OTLP_HTTP}, {NULL, 0}};
 
 static const struct sr_enum_word compressions[] = {{"none", 0}, {"gzip", 0}, {NULL, 0}};
 
 static const struct sr_field export_fields[] = {
-    {"protocol", SR_FIELD_ENUM, TRACING(protocol), .words = protocols, .def = "grpc",
+    {"protocol", SR_FIELD_ENUM, TRACING(to.protocol), .words = protocols, .def = "grpc",
      .def_note = "`OTEL_EXPORTER_OTLP_PROTOCOL`, else `grpc`; `http/protobuf` where the endpoint is from the "
                  "environment",
      .help = "how spans are sent"},
-    {"headers", SR_FIELD_PAIRS, TRACING(headers), .def_note = "`OTEL_EXPORTER_OTLP_HEADERS`",
+    {"headers", SR_FIELD_PAIRS, TRACING(to.headers), .def_note = "`OTEL_EXPORTER_OTLP_HEADERS`",
      .help = "sent with each export; write secrets as `${NAME}`"},
     {"compression", SR_FIELD_ENUM, .words = compressions, .flags = SR_FIELD_DECLARED,
      .def_note = "`OTEL_EXPORTER_OTLP_COMPRESSION`, else `none`", .help = "of exports over HTTP"},
-    {"timeout_ms", SR_FIELD_MS, TRACING(timeout_ms), .def = "10000", .min = 1, .max = 600e3,
+    {"timeout_ms", SR_FIELD_MS, TRACING(to.timeout_ms), .def = "10000", .min = 1, .max = 600e3,
      .help = "of one export; else it is tried again"},
-    {"ca_file", SR_FIELD_TEXT, TRACING(ca_file), .def_note = "the system's authorities",
+    {"ca_file", SR_FIELD_TEXT, TRACING(to.ca_file), .def_note = "the system's authorities",
      .help = "PEM file of the authorities that sign the collector's certificate"},
-    {"cert_file", SR_FIELD_TEXT, TRACING(cert_file), .def_note = "none",
+    {"cert_file", SR_FIELD_TEXT, TRACING(to.cert_file), .def_note = "none",
      .help = "PEM file of a client certificate"},
-    {"key_file", SR_FIELD_TEXT, TRACING(key_file), .def_note = "the key is in `cert_file`",
+    {"key_file", SR_FIELD_TEXT, TRACING(to.key_file), .def_note = "the key is in `cert_file`",
      .help = "PEM file of its private key"},
     {"delay_ms", SR_FIELD_MS, TRACING(delay_ms), .def = "1000", .min = 1, .max = 600e3,
      .help = "how long spans wait for others of their export"},

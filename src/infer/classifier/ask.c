@@ -18,7 +18,7 @@ static void hasten(struct sr_neural *neural, struct sr_neural_window *window, en
     if (!window->work || window->priority <= priority)
         return;
     window->priority = priority;
-    sr_infer_hasten(neural->infer, &window->work->job, priority, result->client,
+    sr_infer_hasten(neural->infer, &window->work->job, priority, result->client, &result->origin,
                     result->before + result->scope.tokens);
 }
 

@@ -27,6 +27,15 @@ static bool same_label(const char *a, const char *b)
     return *a == *b;
 }
 
+/* n_labels: it has none of that name. */
+static size_t find_label(const struct sr_head_info *head, const char *label)
+{
+    size_t k = 0;
+    while (k < head->n_labels && !same_label(label, head->labels[k]))
+        k++;
+    return k;
+}
+
 int sr_cascade_linear(struct sr_classifier *classifier, struct sr_classifier_query *query)
 {
     const struct cascade *cascade = (const struct cascade *)classifier;
@@ -38,6 +47,18 @@ int sr_cascade_linear(struct sr_classifier *classifier, struct sr_classifier_que
     return rc || query->probabilities[top] >= cascade->certain || query->text.n == 0 ? rc : SR_AGAIN;
 }
 
+/* `neural` are its probabilities, in the order of our labels. */
+static void mix(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                const struct sr_neural_result *result, const struct sr_fusion *fusion, float *neural)
+{
+    const struct cascade *cascade = (const struct cascade *)classifier;
+    if (cascade->linear)
+        sr_fusion_mix(fusion, neural, query->probabilities, classifier->n_labels, neural);
+    memcpy(query->probabilities, neural, classifier->n_labels * sizeof *neural);
+    query->tier = classifier->ops->name;
+    query->read_bytes = sr_neural_scope(result).read_bytes;
+}
+
 void sr_cascade_mix(struct sr_classifier *classifier, struct sr_classifier_query *query,
                     const struct sr_neural_result *result)
 {
@@ -46,11 +67,25 @@ void sr_cascade_mix(struct sr_classifier *classifier, struct sr_classifier_query
     const float *answer = sr_neural_text(result, cascade->head);
     for (size_t i = 0; i < classifier->n_labels; i++)
         neural[i] = answer[cascade->map[i]];
-    if (cascade->linear)
-        sr_fusion_mix(&cascade->fusion, neural, query->probabilities, classifier->n_labels, neural);
-    memcpy(query->probabilities, neural, classifier->n_labels * sizeof *neural);
-    query->tier = classifier->ops->name;
-    query->read_bytes = sr_neural_scope(result).read_bytes;
+    mix(classifier, query, result, &cascade->fusion, neural);
+}
+
+int sr_cascade_mix_other(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                         const struct sr_neural_result *result, const struct sr_head_info *head,
+                         const struct sr_fusion *fusion)
+{
+    float neural[SR_CLASSIFIER_LABELS_MAX];
+    const float *answer = sr_neural_text(result, head);
+    if (head->n_labels != classifier->n_labels)
+        return SR_EMISMATCH;
+    for (size_t i = 0; i < classifier->n_labels; i++) {
+        size_t k = find_label(head, classifier->labels[i]);
+        if (k == head->n_labels)
+            return SR_EMISMATCH;
+        neural[i] = answer[k];
+    }
+    mix(classifier, query, result, fusion, neural);
+    return SR_OK;
 }
 
 static int cascade_answer(struct sr_classifier *self, struct sr_classifier_query *query)
@@ -87,9 +122,7 @@ static int map_labels(struct cascade *cascade, struct sr_err *err)
 {
     const struct sr_head_info *head = cascade->head;
     for (size_t i = 0; i < cascade->base.n_labels; i++) {
-        size_t k = 0;
-        while (k < head->n_labels && !same_label(cascade->base.labels[i], head->labels[k]))
-            k++;
+        size_t k = find_label(head, cascade->base.labels[i]);
         if (k == head->n_labels)
             return sr_err_set(err, SR_EMISMATCH, "the head `%s` has no label `%s`, which the linear tier has",
                               head->name, cascade->base.labels[i]);

@@ -37,6 +37,12 @@ struct sr_neural *sr_cascade_neural(struct sr_classifier *classifier);
  * its `tier` is NULL. Another error: no answer. */
 int sr_cascade_linear(struct sr_classifier *classifier, struct sr_classifier_query *query) SR_WARN_UNUSED;
 
+/* The same with the answer of another neural classifier, by its head of the same labels and its own mixture.
+ * SR_EMISMATCH: the labels are others. */
+int sr_cascade_mix_other(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                         const struct sr_neural_result *result, const struct sr_head_info *head,
+                         const struct sr_fusion *fusion) SR_WARN_UNUSED;
+
 /* The second step: the neural classifier's result joins what the first wrote. */
 void sr_cascade_mix(struct sr_classifier *classifier, struct sr_classifier_query *query,
                     const struct sr_neural_result *result);

@@ -47,6 +47,7 @@ struct sr_neural_ask {
     struct sr_task task;
     /* The caller's, before it asks; of struct sr_infer_job. 0: not known, no deadline. */
     uint64_t client, deadline_ns;
+    struct sr_span_ref origin;
     size_t before, before_jobs;
     /* Before SR_AGAIN: what the text adds to the engine's queue. */
     size_t tokens, jobs;

@@ -96,6 +96,7 @@ struct sr_neural_result {
     /* Under the neural classifier's lock: */
     enum sr_infer_priority priority; /* of the most urgent who asked */
     uint64_t client, deadline_ns;    /* of the first, and what it asked for before */
+    struct sr_span_ref origin;
     size_t before, before_jobs;
     size_t open; /* links that wait, and threads that work on it; at 0 one thread ends the result */
     bool begun;  /* its links have their windows */

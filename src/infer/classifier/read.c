@@ -49,6 +49,7 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result
         }
         own->priority = own->work->job.priority = result->priority; /* another request may have joined */
         own->work->job.client = result->client;
+        own->work->job.origin = result->origin;
         own->work->job.deadline_ns = result->deadline_ns;
         own->work->job.before = result->before;
         own->work->job.before_jobs = result->before_jobs;
@@ -106,6 +107,7 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
     sr_neural_add_ask(result, ask);
     result->priority = priority;
     result->client = ask->client;
+    result->origin = ask->origin;
     result->deadline_ns = ask->deadline_ns;
     result->before = ask->before;
     result->before_jobs = ask->before_jobs;

@@ -47,6 +47,13 @@ static int read_pooling(const struct sr_enc_json *json, sr_json_view value, enum
     return sr_err_set(err, SR_EPARSE, "%s: a head's `pooling` is mean, cls or token", json->path);
 }
 
+/* A head's dense layer may be narrower than the trunk; any other width is an error where it is loaded. */
+static size_t dense_rows(const struct sr_encoder *e, const struct sr_tensor *t)
+{
+    bool narrow = t && t->rank == 2 && t->shape[0] > 0 && t->shape[0] < e->config.hidden;
+    return narrow ? (size_t)t->shape[0] : e->config.hidden;
+}
+
 static int load_matrices(struct sr_encoder *e, struct sr_enc_source *from, const char *name,
                          struct sr_enc_head *head, size_t labels, struct sr_err *err)
 {
@@ -54,11 +61,13 @@ static int load_matrices(struct sr_encoder *e, struct sr_enc_source *from, const
     struct sr_enc_head_layer layer = {.module = module, .bias = true};
     int rc = SR_OK;
     snprintf(module, sizeof module, "%s.dense", name);
-    layer.n = e->config.hidden;
+    layer.n = dense_rows(e, sr_enc_head_find(from, module, "weight"));
     layer.epilogue = SR_EPILOGUE_GELU;
     layer.precision = head->kind == SR_HEAD_TOKEN ? e->info.precision : SR_PRECISION_FP32;
-    if (sr_enc_head_find(from, module, "weight"))
+    if (sr_enc_head_find(from, module, "weight")) {
         rc = sr_enc_head_matrix(e, from, &layer, &head->dense, err);
+        layer.k = layer.n;
+    }
     snprintf(module, sizeof module, "%s.out", name);
     layer.n = labels;
     layer.epilogue = SR_EPILOGUE_NONE;
@@ -96,6 +105,7 @@ static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const str
     info->n_labels = labels.n;
     info->temperature = (float)temperature;
     head->pooling = pooling;
+    head->unit = sr_json_view_bool(sr_json_view_get(value, "normalize"), false);
     head->layers = layers;
     return load_matrices(e, from, name, head, labels.n, err);
 }

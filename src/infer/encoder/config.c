@@ -3,22 +3,18 @@
  *
  * Reads what changes the numbers and refuses what would change them in a way that is not implemented. Sizes
  * are bounded here, so that later products of them cannot overflow. Meanings and defaults: the configuration
- * classes of Hugging Face transformers (BertConfig, RobertaConfig, ModernBertConfig).
+ * classes of Hugging Face transformers (BertConfig, RobertaConfig, ModernBertConfig);
+ * DeBERTa's members are in config_deberta.c.
  */
 #include "infer/encoder/private.h"
 
+#include <math.h>
 #include <stdio.h>
 
 const char *sr_enc_family_name(enum sr_enc_family family)
 {
-    static const char *const names[] = {"bert", "roberta", "modernbert"};
+    static const char *const names[] = {"bert", "roberta", "modernbert", "deberta-v2"};
     return names[family];
-}
-
-static int unsupported(const struct sr_enc_json *json, const char *name, const char *wanted,
-                       struct sr_err *err)
-{
-    return sr_err_set(err, SR_EUNSUPPORTED, "%s: `%s` is not supported; %s", json->path, name, wanted);
 }
 
 bool sr_enc_family_of(sr_json_view model_type, enum sr_enc_family *family)
@@ -26,11 +22,10 @@ bool sr_enc_family_of(sr_json_view model_type, enum sr_enc_family *family)
     static const struct {
         const char *name;
         enum sr_enc_family family;
-    } types[] = {{"bert", SR_ENC_BERT},
-                 {"roberta", SR_ENC_ROBERTA},
-                 {"xlm-roberta", SR_ENC_ROBERTA},
-                 {"camembert", SR_ENC_ROBERTA},
-                 {"modernbert", SR_ENC_MODERNBERT}};
+    } types[] = {
+        {"bert", SR_ENC_BERT},           {"roberta", SR_ENC_ROBERTA},       {"xlm-roberta", SR_ENC_ROBERTA},
+        {"camembert", SR_ENC_ROBERTA},   {"modernbert", SR_ENC_MODERNBERT}, {"deberta-v2", SR_ENC_DEBERTA},
+        {SR_ENC_PIGUARD, SR_ENC_DEBERTA}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (sr_json_view_eq(model_type, types[i].name)) {
             *family = types[i].family;
@@ -46,9 +41,11 @@ static int read_family(struct sr_enc_config *c, const struct sr_enc_json *json, 
         return SR_OK;
     if (!type.p)
         return sr_err_set(err, SR_EPARSE, "%s: `model_type` is missing", json->path);
-    return sr_err_set(err, SR_EUNSUPPORTED,
-                      "%s: model_type %.*s is not supported (bert, roberta, modernbert)", json->path,
-                      (int)(type.n < 64 ? type.n : 64), type.p);
+    return sr_err_set(
+        err, SR_EUNSUPPORTED,
+        "%s: model_type %.*s is not supported (bert, roberta, xlm-roberta, camembert, modernbert, "
+        "deberta-v2, piguard)",
+        json->path, (int)(type.n < 64 ? type.n : 64), type.p);
 }
 
 static bool ends_with(const char *text, size_t n, const char *end)
@@ -57,7 +54,7 @@ static bool ends_with(const char *text, size_t n, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
-/* "BertForSequenceClassification" */
+/* "BertForSequenceClassification"; PIGuard has a class of its own. */
 static void read_task(struct sr_enc_config *c, const struct sr_enc_json *json)
 {
     sr_json_view name;
@@ -65,7 +62,7 @@ static void read_task(struct sr_enc_config *c, const struct sr_enc_json *json)
     while (sr_json_view_next(sr_json_view_get(json->root, "architectures"), &at, NULL, &name)) {
         if (!sr_json_view_is_string(name))
             continue;
-        if (ends_with(name.p, name.n, "ForSequenceClassification\""))
+        if (ends_with(name.p, name.n, "ForSequenceClassification\"") || sr_json_view_eq(name, "PIGuard"))
             c->task = SR_ENC_TASK_SEQUENCE;
         else if (ends_with(name.p, name.n, "ForTokenClassification\""))
             c->task = SR_ENC_TASK_TOKEN;
@@ -106,6 +103,7 @@ static int read_sizes(struct sr_enc_config *c, const struct sr_enc_json *json, s
         return sr_err_set(err, SR_EUNSUPPORTED,
                           "%s: attention heads of %zu are not supported (16, 32, 64, 128)", json->path,
                           c->head_dim);
+    c->scale = 1.0f / sqrtf((float)c->head_dim);
     return SR_OK;
 }
 
@@ -114,7 +112,7 @@ static int check_activation(const struct sr_enc_json *json, const char *name, st
     sr_json_view v = sr_json_view_get(json->root, name);
     if (sr_json_view_is_null(v) || sr_json_view_eq(v, "gelu"))
         return SR_OK;
-    return unsupported(json, name, "only gelu is", err);
+    return sr_enc_json_unsupported(json, name, "only gelu is", err);
 }
 
 /* ---- BERT and RoBERTa ---- */
@@ -135,12 +133,14 @@ static int read_bert(struct sr_enc_config *c, const struct sr_enc_json *json, st
     if (rc)
         return rc;
     if (!sr_json_view_is_null(kind) && !sr_json_view_eq(kind, "absolute"))
-        return unsupported(json, "position_embedding_type", "only absolute is", err);
+        return sr_enc_json_unsupported(json, "position_embedding_type", "only absolute is", err);
     if (sr_json_view_bool(sr_json_view_get(json->root, "is_decoder"), false))
-        return unsupported(json, "is_decoder", "this engine runs encoders", err);
+        return sr_enc_json_unsupported(json, "is_decoder", "this engine runs encoders", err);
     c->eps = (float)eps;
     c->pad = (int32_t)pad;
     c->classifier_pooling = SR_ENC_CLS;
+    c->classifier_activation = SR_EPILOGUE_TANH;
+    c->classifier_dense = true;
     c->window = SIZE_MAX;
     if (c->family == SR_ENC_ROBERTA) {
         c->offset = pad + 1;
@@ -206,7 +206,8 @@ static int read_layer_types(struct sr_enc_config *c, const struct sr_enc_json *j
     for (; sr_json_view_next(types, &at, NULL, &type); n++) {
         bool full = sr_json_view_eq(type, "full_attention");
         if (!full && !sr_json_view_eq(type, "sliding_attention"))
-            return unsupported(json, "layer_types", "full_attention and sliding_attention are", err);
+            return sr_enc_json_unsupported(json, "layer_types", "full_attention and sliding_attention are",
+                                           err);
         if (n < c->layers)
             c->global[n] = full;
     }
@@ -233,8 +234,10 @@ static int read_modernbert(struct sr_enc_config *c, const struct sr_enc_json *js
         return rc;
     if (!sr_json_view_is_null(pooling) && !sr_json_view_eq(pooling, "cls") &&
         !sr_json_view_eq(pooling, "mean"))
-        return unsupported(json, "classifier_pooling", "cls and mean are", err);
+        return sr_enc_json_unsupported(json, "classifier_pooling", "cls and mean are", err);
     c->classifier_pooling = sr_json_view_eq(pooling, "mean") ? SR_ENC_MEAN : SR_ENC_CLS;
+    c->classifier_activation = SR_EPILOGUE_GELU;
+    c->classifier_dense = true;
     c->eps = (float)eps;
     c->attention_bias = sr_json_view_bool(sr_json_view_get(json->root, "attention_bias"), false);
     c->mlp_bias = sr_json_view_bool(sr_json_view_get(json->root, "mlp_bias"), false);
@@ -256,6 +259,7 @@ int sr_enc_config_read(struct sr_enc_config *config, const char *folder, struct 
         rc = read_sizes(config, &json, err);
     if (rc == SR_OK)
         rc = config->family == SR_ENC_MODERNBERT ? read_modernbert(config, &json, err)
+             : config->family == SR_ENC_DEBERTA  ? sr_enc_deberta_read(config, &json, err)
                                                  : read_bert(config, &json, err);
     if (rc == SR_OK)
         read_task(config, &json);

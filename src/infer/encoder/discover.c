@@ -1,6 +1,7 @@
 /*
  * Finding a task's model among the folders of a models folder, in the order that published set-ups expect:
- * LoRA-trained models before others, then BERT before RoBERTa before ModernBERT, then by name.
+ * LoRA-trained models before others, then BERT before RoBERTa before ModernBERT before DeBERTa, then
+ * by name.
  *
  * A folder is for a task by its name or by its mapping file. Only small files are looked at; whether the
  * model opens is seen when it is opened.
@@ -16,7 +17,7 @@ static const struct {
     const char *task, *words[3], *mapping;
 } known[] = {
     {"domain", {"category", "intent"}, "category_mapping.json"},
-    {"jailbreak", {NULL}, "jailbreak_type_mapping.json"},
+    {"jailbreak", {"prompt-guard", "prompt-injection", SR_ENC_PIGUARD}, "jailbreak_type_mapping.json"},
     {"pii", {NULL}, "pii_type_mapping.json"},
     {"fact_check", {"factcheck", "fact-check"}, NULL},
     {"user_feedback", {"feedback"}, "feedback_mapping.json"},
@@ -74,6 +75,8 @@ static bool named_family(const char *name, enum sr_enc_family *family)
 {
     if (contains(name, "modernbert") || contains(name, "mmbert"))
         *family = SR_ENC_MODERNBERT;
+    else if (contains(name, "deberta") || contains(name, "prompt-guard") || contains(name, SR_ENC_PIGUARD))
+        *family = SR_ENC_DEBERTA;
     else if (contains(name, "roberta"))
         *family = SR_ENC_ROBERTA;
     else if (contains(name, "bert"))
@@ -106,12 +109,12 @@ static bool find_family(const char *models, const char *folder, const char *name
 /* Smaller is better. */
 static int rank_of(const struct sr_encoder_candidate *c)
 {
-    static const char *const order[] = {"bert", "roberta", "modernbert"};
-    int rank = c->lora ? 0 : 3;
-    for (int i = 0; i < 3; i++)
+    static const char *const order[] = {"bert", "roberta", "modernbert", "deberta-v2"};
+    int rank = c->lora ? 0 : 4;
+    for (int i = 0; i < 4; i++)
         if (strcmp(order[i], c->architecture) == 0)
             return rank + i;
-    return rank + 3;
+    return rank + 4;
 }
 
 static bool look(const char *models, const char *name, const char *task, struct sr_encoder_candidate *c)

@@ -2,10 +2,10 @@
  * Encoders from Hugging Face folders: a trunk, and the heads that share it.
  *
  * Opens config.json, tokenizer.json, safetensors (one file or shards), mapping files, LoRA adapters;
- * architectures: BERT, RoBERTa, ModernBERT (mmBERT with it). Runs a packed batch of sequences through the
- * trunk once and gives what each sequence's heads say. Knows no queue (infer/engine/engine.h), no windows, no
- * thresholds. Immutable and counted once open; any thread may run it with its own workspace.
- * Numerical reference: Hugging Face transformers in float32.
+ * architectures: BERT, RoBERTa (XLM-R with it), ModernBERT (mmBERT with it), DeBERTa-v2 and v3. Runs a packed
+ * batch of sequences through the trunk once and gives what each sequence's heads say. Knows no queue
+ * (infer/engine/engine.h), no windows, no thresholds. Immutable and counted once open; any thread may run it
+ * with its own workspace. Numerical reference: Hugging Face transformers in float32.
  */
 #ifndef SR_INFER_ENCODER_ENCODER_H
 #define SR_INFER_ENCODER_ENCODER_H
@@ -38,7 +38,7 @@ struct sr_head_info {
 };
 
 struct sr_encoder_info {
-    const char *architecture; /* "bert", "roberta", "modernbert" */
+    const char *architecture; /* "bert", "roberta", "modernbert", "deberta-v2" */
     const char *folder;
     size_t layers, hidden, attention_heads, intermediate, vocab;
     size_t max_tokens; /* positions of one sequence, special tokens included */
@@ -74,15 +74,15 @@ void sr_encoder_unref(struct sr_encoder *encoder); /* NULL is allowed */
 /* A model folder that could serve a task. */
 struct sr_encoder_candidate {
     char name[256];           /* within the models folder */
-    const char *architecture; /* "bert", "roberta", "modernbert": by its files, else by its name */
+    const char *architecture; /* as in the info: by its files, else by its name */
     bool adapter;             /* a PEFT adapter, merged into a base beside it */
     bool lora;                /* an adapter, or trained as one and merged */
     bool by_name;             /* its name says the task; else its mapping file does */
 };
 
 /* The model folders in `folder` that are for `task`, by the names, the mapping files and the order of
- * published set-ups: those with LoRA first, then BERT, RoBERTa, ModernBERT, then by name. The best `max`;
- * their number may be 0. SR_ENOENT when `folder` cannot be read. */
+ * published set-ups: those with LoRA first, then BERT, RoBERTa, ModernBERT, DeBERTa, then by name. The best
+ * `max`; their number may be 0. SR_ENOENT when `folder` cannot be read. */
 int sr_encoder_candidates(const char *folder, const char *task, struct sr_encoder_candidate *out, size_t max,
                           size_t *n, struct sr_err *err) SR_WARN_UNUSED;
 

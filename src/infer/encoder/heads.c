@@ -30,11 +30,12 @@ static int load_layers(struct sr_encoder *e, struct sr_enc_source *from, struct 
                                                           : "pooler.dense",
                                       .n = c->hidden,
                                       .bias = !modern || c->classifier_bias,
-                                      .epilogue = modern ? SR_EPILOGUE_GELU : SR_EPILOGUE_TANH};
+                                      .epilogue = c->classifier_activation};
+    bool has_dense = c->classifier_dense && (modern || !token);
     /* A token head's dense layer runs for each token: it is worth the trunk's precision. */
     dense.precision = token ? e->info.precision : SR_PRECISION_FP32;
     out.precision = SR_PRECISION_FP32;
-    int rc = modern || !token ? sr_enc_head_matrix(e, from, &dense, &head->dense, err) : SR_OK;
+    int rc = has_dense ? sr_enc_head_matrix(e, from, &dense, &head->dense, err) : SR_OK;
     if (rc == SR_OK && modern)
         rc = load_norm(e, from, "head.norm", c->norm_bias, &head->norm, err);
     return rc ? rc : sr_enc_head_matrix(e, from, &out, &head->classifier, err);

@@ -100,3 +100,26 @@ int sr_enc_json_number(const struct sr_enc_json *json, sr_json_view object, cons
     *out = number;
     return SR_OK;
 }
+
+int sr_enc_json_unsupported(const struct sr_enc_json *json, const char *name, const char *wanted,
+                            struct sr_err *err)
+{
+    return sr_err_set(err, SR_EUNSUPPORTED, "%s: `%s` is not supported; %s", json->path, name, wanted);
+}
+
+int sr_enc_json_activation(const struct sr_enc_json *json, const char *name, enum sr_epilogue *out,
+                           struct sr_err *err)
+{
+    sr_json_view v = sr_json_view_get(json->root, name);
+    if (sr_json_view_is_null(v))
+        return SR_OK;
+    if (sr_json_view_eq(v, "gelu"))
+        *out = SR_EPILOGUE_GELU;
+    else if (sr_json_view_eq(v, "tanh"))
+        *out = SR_EPILOGUE_TANH;
+    else if (sr_json_view_eq(v, "relu"))
+        *out = SR_EPILOGUE_RELU;
+    else
+        return sr_enc_json_unsupported(json, name, "gelu, tanh and relu are", err);
+    return SR_OK;
+}

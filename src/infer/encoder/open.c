@@ -153,6 +153,8 @@ static int open_all(struct sr_encoder *e, struct folders *f, const char *folder,
         return rc;
     e->info.weight_bytes += e->arena.total;
     sr_enc_files_close(&e->files);
+    sr_mem_free(e->relative.rows);
+    e->relative.rows = NULL;
     return SR_OK;
 }
 
@@ -187,7 +189,7 @@ struct sr_encoder *sr_encoder_ref(struct sr_encoder *encoder)
     return encoder;
 }
 
-static void free_trunk(struct sr_enc_trunk *trunk)
+static void free_trunk(const struct sr_encoder *e, struct sr_enc_trunk *trunk)
 {
     for (size_t i = 0; trunk && i < SR_ENC_LAYERS_MAX; i++) {
         struct sr_enc_layer *l = &trunk->layers[i];
@@ -195,6 +197,8 @@ static void free_trunk(struct sr_enc_trunk *trunk)
         for (size_t k = 0; k < 4; k++)
             if (!trunk->borrowed[i][k])
                 sr_matrix_free(matrices[k]);
+        if (!trunk->borrowed[i][SR_ENC_TERMS])
+            sr_enc_terms_free(e, l->terms);
     }
     sr_mem_free(trunk);
 }
@@ -210,7 +214,9 @@ void sr_encoder_unref(struct sr_encoder *e)
             sr_matrix_free(e->heads[i].after[k]);
     }
     for (size_t i = e->n_trunks; i-- > 0;)
-        free_trunk(e->trunks[i]);
+        free_trunk(e, e->trunks[i]);
+    sr_matrix_free(e->conv.matrix);
+    sr_mem_free(e->relative.rows);
     if (e->rope[0] != e->rope[1])
         sr_rope_free(e->rope[0]);
     sr_rope_free(e->rope[1]);

@@ -50,15 +50,15 @@ static struct sr_rows project(struct sr_enc_pass *pass, size_t h, struct sr_rows
     return in;
 }
 
-static void write_vector(const struct sr_encoder_item *item, size_t h, const float *row, size_t width)
+/* `row` [n] at length 1 into `out`, which may be `row`. */
+static void scale_to_one(const float *row, size_t n, float *out)
 {
-    size_t n = item->dimensions ? item->dimensions : width;
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += (double)row[i] * row[i];
     float scale = (float)(1.0 / fmax(sqrt(sum), 1e-12));
     for (size_t i = 0; i < n; i++)
-        item->out[h][i] = row[i] * scale;
+        out[i] = row[i] * scale;
 }
 
 /* The pooled rows of `n` sequences are in the first slot. */
@@ -74,7 +74,7 @@ static void finish_pooled(struct sr_enc_pass *pass, size_t h, const uint32_t *se
         if (sequence)
             memcpy(item->out[h], said + i * labels, labels * sizeof(float));
         else
-            write_vector(item, h, said + i * labels, labels);
+            scale_to_one(said + i * labels, item->dimensions ? item->dimensions : labels, item->out[h]);
     }
 }
 
@@ -90,6 +90,8 @@ static void emit_pooled(struct sr_enc_pass *pass, size_t h, size_t layers, struc
             continue;
         size_t to = head->pooling == SR_ENC_CLS ? pass->starts[s] + 1 : pass->starts[s + 1];
         sr_mean_rows(final, pass->starts[s], to, hidden, pooled + n * hidden);
+        if (head->unit)
+            scale_to_one(pooled + n * hidden, hidden, pooled + n * hidden);
         sequences[n++] = (uint32_t)s;
         if (n == pass->plan.group) {
             finish_pooled(pass, h, sequences, n);

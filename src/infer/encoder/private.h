@@ -1,10 +1,10 @@
 /*
  * What the encoder's files share: a folder's configuration, its tensors, the trunk's and the heads' weights.
  *
- * Opening goes: config.json (config.c), weight files (files.c), adapters (lora.c),
- * matrices and norms (weights.c), heads and labels (heads.c, labels.c), all held
- * together by open.c. Running: run.c over the workspace of work.c, heads in
- * pool.c.
+ * Opening goes: config.json (config.c, config_deberta.c), weight files (files.c), adapters (lora.c), matrices
+ * and norms (weights.c), relative positions and convolution (relative.c, conv.c), trunks of them (trunk.c),
+ * heads and labels (heads.c, labels.c), all held together by open.c. Running: run.c over the workspace of
+ * work.c, conv.c, heads in pool.c.
  */
 #ifndef SR_INFER_ENCODER_PRIVATE_H
 #define SR_INFER_ENCODER_PRIVATE_H
@@ -27,8 +27,11 @@
 #define SR_ENC_JSON_MAX   ((size_t)4 << 20)
 #define SR_ENC_EMBEDDING  "embedding" /* the head every trunk without a classifier has */
 #define SR_ENC_PARTS_MAX  3u
-#define SR_ENC_DENSE_MAX  4u   /* linear layers behind an embedding's pooling */
-#define SR_ENC_GROUP      128u /* rows that heads work on at a time */
+#define SR_ENC_DENSE_MAX  4u    /* linear layers behind an embedding's pooling */
+#define SR_ENC_GROUP      128u  /* rows that heads work on at a time */
+#define SR_ENC_CONV_MAX   15u   /* tokens that a convolution sees */
+#define SR_ENC_RUN        1024u /* tokens that attend with relative positions at a time, or one sequence */
+#define SR_ENC_PIGUARD    "piguard" /* a model_type: DeBERTa-v3 whose classifier reads the first row itself */
 
 /* ---- small JSON files ---- */
 
@@ -50,6 +53,12 @@ int sr_enc_json_size(const struct sr_enc_json *json, sr_json_view object, const 
 int sr_enc_json_number(const struct sr_enc_json *json, sr_json_view object, const char *name, double min,
                        double max, double *out, struct sr_err *err) SR_WARN_UNUSED;
 bool sr_enc_number(sr_json_view v, double *out);
+/* The same for the name of an activation: gelu, tanh, relu. SR_EUNSUPPORTED for another. */
+int sr_enc_json_activation(const struct sr_enc_json *json, const char *name, enum sr_epilogue *out,
+                           struct sr_err *err) SR_WARN_UNUSED;
+/* SR_EUNSUPPORTED: the member's value is none that is implemented; `wanted` says which are. */
+int sr_enc_json_unsupported(const struct sr_enc_json *json, const char *name, const char *wanted,
+                            struct sr_err *err);
 
 /* FOLDER/NAME into `path`; SR_ELIMIT when it is too long. */
 int sr_enc_path(char path[SR_ENC_PATH_MAX], const char *folder, const char *name,
@@ -57,7 +66,7 @@ int sr_enc_path(char path[SR_ENC_PATH_MAX], const char *folder, const char *name
 
 /* ---- config.json ---- */
 
-enum sr_enc_family { SR_ENC_BERT, SR_ENC_ROBERTA, SR_ENC_MODERNBERT };
+enum sr_enc_family { SR_ENC_BERT, SR_ENC_ROBERTA, SR_ENC_MODERNBERT, SR_ENC_DEBERTA };
 enum sr_enc_pooling { SR_ENC_MEAN, SR_ENC_CLS };
 enum sr_enc_task { SR_ENC_TASK_NONE, SR_ENC_TASK_SEQUENCE, SR_ENC_TASK_TOKEN };
 
@@ -73,10 +82,12 @@ struct sr_enc_config {
     enum sr_enc_family family;
     enum sr_enc_task task;
     size_t layers, hidden, heads, head_dim, intermediate, vocab;
-    size_t positions; /* rows of the position table; most tokens with RoPE */
-    size_t types;     /* rows of the token type table */
-    size_t offset;    /* RoBERTa: position of the first token */
+    size_t positions;  /* rows of the position table; most tokens with RoPE */
+    bool no_positions; /* there is no position table */
+    size_t types;      /* rows of the token type table; 0: there is none */
+    size_t offset;     /* RoBERTa: position of the first token */
     int32_t pad;
+    float scale; /* of attention's scores */
     float eps;
     bool attention_bias, mlp_bias, norm_bias, classifier_bias; /* ModernBERT */
     size_t window;
@@ -84,6 +95,15 @@ struct sr_enc_config {
     double theta_global, theta_local;
     enum sr_enc_pooling classifier_pooling, embedding_pooling;
     enum sr_epilogue classifier_activation;
+    bool classifier_dense; /* a sequence head has a dense layer before its classifier */
+    /* DeBERTa: scores by relative position. */
+    bool relative, share_keys /* the layers' own projections make the terms */, norm_relative;
+    bool c2p, p2c;    /* which terms there are: of queries, of keys */
+    size_t buckets;   /* distances share buckets, ever wider; 0: each has its own */
+    size_t distances; /* beyond it all are in the last bucket */
+    size_t span;      /* buckets on each side of zero */
+    size_t conv;      /* tokens that the first layer's convolution sees; 0: there is none */
+    enum sr_epilogue conv_activation;
     struct sr_enc_dense dense[SR_ENC_DENSE_MAX];
     size_t n_dense;
     size_t vector; /* numbers of an embedding: hidden, or what the last dense layer gives */
@@ -91,6 +111,10 @@ struct sr_enc_config {
 
 /* Everything is checked against the limits above. SR_EUNSUPPORTED names what is not implemented. */
 int sr_enc_config_read(struct sr_enc_config *config, const char *folder, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The members of DeBERTa, when the sizes are read. Called by sr_enc_config_read. */
+int sr_enc_deberta_read(struct sr_enc_config *config, const struct sr_enc_json *json,
+                        struct sr_err *err) SR_WARN_UNUSED;
 
 /* What modules.json says of embeddings, or 1_Pooling/config.json alone. Called by sr_enc_config_read. */
 int sr_enc_modules_read(struct sr_enc_config *config, const char *folder, struct sr_err *err) SR_WARN_UNUSED;
@@ -185,14 +209,29 @@ struct sr_enc_norm {
     const float *weight, *bias; /* bias may be NULL; weight NULL: no norm here */
 };
 
+/* The matrices of a layer: four linear layers, then the terms of relative positions. */
+enum { SR_ENC_QKV, SR_ENC_OUT, SR_ENC_UP, SR_ENC_DOWN, SR_ENC_TERMS, SR_ENC_LINEARS };
+
 struct sr_enc_layer {
     struct sr_matrix *qkv, *out, *up, *down;
+    struct sr_matrix **terms[2]; /* [heads] each: of queries, of keys; NULL: no such term */
     struct sr_enc_norm attention_norm, mlp_norm;
 };
 
 struct sr_enc_trunk {
     struct sr_enc_layer layers[SR_ENC_LAYERS_MAX];
-    bool borrowed[SR_ENC_LAYERS_MAX][4]; /* the matrix is the plain trunk's */
+    bool borrowed[SR_ENC_LAYERS_MAX][SR_ENC_LINEARS]; /* it is the plain trunk's */
+};
+
+/* Relative positions, shared by all layers. */
+struct sr_enc_relative {
+    float *rows;            /* [2 * span][hidden], normed; on the heap, while trunks are loaded */
+    const int32_t *buckets; /* [2 * max_tokens - 1], by key - query + max_tokens - 1 */
+};
+
+struct sr_enc_conv {
+    struct sr_matrix *matrix; /* [hidden][conv * hidden]; NULL: none */
+    struct sr_enc_norm norm;
 };
 
 struct sr_enc_head {
@@ -200,6 +239,7 @@ struct sr_enc_head {
     size_t trunk;
     size_t layers; /* reads the rows behind so many; 0: all */
     enum sr_enc_pooling pooling;
+    bool unit;               /* the pooled row is scaled to length 1 */
     struct sr_matrix *dense; /* NULL: none */
     struct sr_enc_norm norm; /* behind it */
     struct sr_matrix *classifier;
@@ -218,9 +258,11 @@ struct sr_encoder {
     const void *words;         /* [vocab][hidden] */
     struct sr_enc_words *word_table;
     enum sr_scalar word_type;
-    const float *places; /* [positions][hidden]: position and type embeddings; NULL with RoPE */
+    const float *places; /* [positions, or 1][hidden]: position and type embeddings; NULL: neither */
     struct sr_enc_norm embedding_norm, final_norm;
     struct sr_rope *rope[2]; /* local, global; may be the same */
+    struct sr_enc_relative relative;
+    struct sr_enc_conv conv;
     struct sr_enc_trunk *trunks[SR_ENC_TRUNKS_MAX];
     size_t n_trunks;
     struct sr_enc_head heads[SR_ENCODER_HEADS_MAX];
@@ -234,6 +276,7 @@ struct sr_enc_linear {
     size_t depth;
     bool bias;
     enum sr_epilogue epilogue;
+    bool exact; /* fp32 whatever the encoder's precision, and not counted: it does not stay */
 };
 
 int sr_enc_linear_load(struct sr_encoder *e, const struct sr_enc_linear *linear,
@@ -243,6 +286,38 @@ int sr_enc_linear_load(struct sr_encoder *e, const struct sr_enc_linear *linear,
 /* A vector of `n` floats in the arena. */
 int sr_enc_vector_load(struct sr_encoder *e, const struct sr_enc_files *files, const struct sr_tensor *tensor,
                        const char *name, size_t n, const float **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The norm `module` of the trunk. */
+int sr_enc_norm_load(struct sr_encoder *e, const char *module, bool bias, struct sr_enc_norm *norm,
+                     struct sr_err *err) SR_WARN_UNUSED;
+
+/* The rows and the buckets of relative positions. */
+int sr_enc_relative_load(struct sr_encoder *e, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The bucket, from -span to span, of the distance query - key (make_log_bucket_position of transformers, in
+ * its float arithmetic). Beyond `distances` it may be larger; callers clamp it. */
+long sr_enc_bucket(const struct sr_enc_config *config, long distance);
+
+/* The terms of a layer: `projections` are two parts, of queries and of keys, that the rows go through. On
+ * failure terms has what was made. */
+int sr_enc_terms_load(struct sr_encoder *e, const struct sr_enc_linear *projections,
+                      struct sr_enc_adapter *adapter, struct sr_matrix **terms[2],
+                      struct sr_err *err) SR_WARN_UNUSED;
+void sr_enc_terms_free(const struct sr_encoder *e, struct sr_matrix **terms[2]);
+
+/* What attention of a layer adds to its scores. */
+static inline struct sr_relative sr_enc_relative_of(const struct sr_encoder *e, size_t trunk, size_t layer)
+{
+    struct sr_matrix **const *terms = e->trunks[trunk]->layers[layer].terms;
+    return (struct sr_relative){.keys = terms[0],
+                                .queries = terms[1],
+                                .buckets = e->relative.buckets,
+                                .positions = e->info.max_tokens,
+                                .n_buckets = 2 * e->config.span};
+}
+
+/* The convolution beside the first layer. */
+int sr_enc_conv_load(struct sr_encoder *e, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The tables and norms that all trunks share. */
 int sr_enc_shared_load(struct sr_encoder *e, struct sr_err *err) SR_WARN_UNUSED;
@@ -319,11 +394,12 @@ static inline int sr_enc_out_of_memory(struct sr_err *err)
  *                                           then F32 [tokens][hidden] behind the last norm
  *   rows     F32 [group][2 * wide + labels]  pooled rows and what heads make of them; wide: hidden, or the
  *                                           widest dense layer of an embedding
+ *   first    F32 [tokens][hidden]           the residual stream before the first layer, for a convolution
  *   scratch  what the kernels ask for */
 struct sr_enc_plan {
     enum sr_scalar act;
     size_t tokens, chunk /* rows of the MLP at a time */, group, wide;
-    size_t x, a, q, rows, starts, order, scratch, bytes;
+    size_t x, a, q, rows, starts, order, first, scratch, bytes;
 };
 
 void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, size_t sequences, unsigned team,
@@ -347,11 +423,14 @@ struct sr_enc_pass {
     size_t trunk;
     float *x;
     void *a, *q;
-    float *rows;
+    float *rows, *first;
     void *scratch;
     uint32_t *starts, *order;
     size_t n; /* sequences still in progress */
 };
+
+/* Adds the convolution of the rows before the first layer (pass->first) to the rows after it, and norms. */
+void sr_enc_convolve(struct sr_enc_pass *pass);
 
 /* Writes the output of the items' heads that are due after `layers` layers. */
 void sr_enc_emit(struct sr_enc_pass *pass, size_t layers);

@@ -7,7 +7,6 @@
  */
 #include "infer/encoder/private.h"
 
-#include <math.h>
 #include <string.h>
 
 static struct sr_rows rows_of(void *p, size_t row, size_t ld, enum sr_scalar type)
@@ -42,7 +41,7 @@ static void fill_places(const struct sr_enc_config *c, const struct sr_encoder_i
     size_t next = c->offset;
     for (size_t i = 0; i < item->n_ids; i++) {
         bool pad = c->family == SR_ENC_ROBERTA && item->ids[i] == c->pad;
-        places[i] = pad ? c->pad : (int32_t)next;
+        places[i] = c->no_positions ? 0 : pad ? c->pad : (int32_t)next;
         next += !pad;
     }
 }
@@ -71,10 +70,26 @@ static void embed(struct sr_enc_pass *pass)
 
 /* ---- a layer ---- */
 
+/* Sequences [from, to), of SR_ENC_RUN tokens together, or one. */
+static void attend_some(struct sr_enc_pass *pass, struct sr_attention a, size_t from, size_t to)
+{
+    uint32_t starts[SR_ENC_RUN + 1], first = pass->starts[from];
+    for (size_t s = from; s <= to; s++)
+        starts[s - from] = pass->starts[s] - first;
+    a.qkv = rows_of(pass->q, first, a.ld, a.type).p;
+    a.out = a_rows(pass, first);
+    a.starts = starts;
+    a.n_sequences = to - from;
+    sr_attention(pass->team, &a, pass->scratch);
+}
+
+/* All sequences at once, unless first tokens alone are asked for: then one by one; or relative positions need
+ * memory by the token: then as many as SR_ENC_RUN allows. */
 static void attend(struct sr_enc_pass *pass, size_t layer, bool first_only)
 {
     const struct sr_enc_config *c = &pass->e->config;
     bool global = c->family != SR_ENC_MODERNBERT || c->global[layer];
+    struct sr_relative relative = sr_enc_relative_of(pass->e, pass->trunk, layer);
     struct sr_attention a = {
         .qkv = pass->q,
         .ld = 3 * c->hidden,
@@ -84,23 +99,21 @@ static void attend(struct sr_enc_pass *pass, size_t layer, bool first_only)
         .n_sequences = pass->n,
         .heads = c->heads,
         .head_dim = c->head_dim,
-        .scale = 1.0f / sqrtf((float)c->head_dim),
+        .scale = c->scale,
         .window = global ? SIZE_MAX : c->window,
         .rope = pass->e->rope[global],
-        .n_queries = SIZE_MAX,
+        .relative = c->relative ? &relative : NULL,
+        .n_queries = first_only ? 1 : SIZE_MAX,
     };
-    if (!first_only) {
+    if (!first_only && !a.relative) {
         sr_attention(pass->team, &a, pass->scratch);
         return;
     }
-    for (size_t s = 0; s < pass->n; s++) {
-        uint32_t starts[2] = {0, pass->starts[s + 1] - pass->starts[s]};
-        a.qkv = rows_of(pass->q, pass->starts[s], a.ld, a.type).p;
-        a.out = a_rows(pass, pass->starts[s]);
-        a.starts = starts;
-        a.n_sequences = 1;
-        a.n_queries = 1;
-        sr_attention(pass->team, &a, pass->scratch);
+    for (size_t from = 0, to; from < pass->n; from = to) {
+        to = from + 1;
+        while (!first_only && to < pass->n && pass->starts[to + 1] - pass->starts[from] <= SR_ENC_RUN)
+            to++;
+        attend_some(pass, a, from, to);
     }
 }
 
@@ -147,6 +160,8 @@ static void run_layer(struct sr_enc_pass *pass, size_t layer, bool first_only)
     bool modern = c->family == SR_ENC_MODERNBERT;
     size_t tokens = pass->starts[pass->n];
     struct sr_rows in = x_rows(pass, 0);
+    if (layer == 0 && c->conv)
+        memcpy(pass->first, pass->x, tokens * c->hidden * sizeof *pass->x);
     if (modern && l->attention_norm.weight) {
         in = a_rows(pass, 0);
         norm(pass, x_rows(pass, 0), &l->attention_norm, tokens, in);
@@ -165,6 +180,8 @@ static void run_layer(struct sr_enc_pass *pass, size_t layer, bool first_only)
         size_t row = tokens * i / steps, m = tokens * (i + 1) / steps - row;
         (modern ? mlp_modern : mlp_bert)(pass, l, row, m);
     }
+    if (layer == 0 && c->conv)
+        sr_enc_convolve(pass);
 }
 
 /* ---- the pass ---- */
@@ -237,7 +254,7 @@ static int run_trunk(struct sr_enc_pass *pass, size_t n_items, const struct sr_e
     for (size_t i = 0; i < layers && pass->n; i++) {
         if (between && between->stops(between->ctx))
             return SR_ECANCELED;
-        run_layer(pass, i, i + 1 == layers && wants_first_only(pass));
+        run_layer(pass, i, i + 1 == layers && (i || !pass->e->config.conv) && wants_first_only(pass));
         sr_enc_emit(pass, i + 1);
         drop_finished(pass, i + 1);
     }
@@ -281,6 +298,7 @@ int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struc
     pass.a = work->p + pass.plan.a;
     pass.q = work->p + pass.plan.q;
     pass.rows = (float *)(void *)(work->p + pass.plan.rows);
+    pass.first = (float *)(void *)(work->p + pass.plan.first);
     pass.scratch = work->p + pass.plan.scratch;
     pass.starts = (uint32_t *)(void *)(work->p + pass.plan.starts);
     pass.order = (uint32_t *)(void *)(work->p + pass.plan.order);

@@ -41,11 +41,34 @@ static size_t attention_scratch(const struct sr_encoder *e, const struct sr_enc_
     return larger(whole, sr_attention_scratch(&a, team));
 }
 
+/* With relative positions: of the most tokens that attend at a time, all of one sequence or each its own. */
+static size_t relative_scratch(const struct sr_encoder *e, const struct sr_enc_plan *plan, size_t sequences,
+                               unsigned team)
+{
+    const struct sr_enc_config *c = &e->config;
+    struct sr_relative relative = sr_enc_relative_of(e, 0, 0);
+    size_t run = larger(SR_ENC_RUN, e->info.max_tokens), tokens = plan->tokens < run ? plan->tokens : run;
+    size_t most = sequences < SR_ENC_RUN ? sequences : SR_ENC_RUN;
+    uint32_t starts[SR_ENC_RUN + 1] = {0};
+    starts[most] = (uint32_t)tokens;
+    struct sr_attention a = {.ld = 3 * c->hidden,
+                             .type = plan->act,
+                             .starts = starts,
+                             .n_sequences = most,
+                             .heads = c->heads,
+                             .head_dim = c->head_dim,
+                             .scale = 1,
+                             .window = SIZE_MAX,
+                             .relative = &relative,
+                             .n_queries = SIZE_MAX};
+    return sr_attention_scratch(&a, team);
+}
+
 /* The most that any operation of a pass asks for. */
 static size_t scratch_bytes(const struct sr_encoder *e, const struct sr_enc_plan *plan, size_t sequences,
                             unsigned team)
 {
-    size_t most = attention_scratch(e, plan, sequences, team);
+    size_t most = (e->config.relative ? relative_scratch : attention_scratch)(e, plan, sequences, team);
     for (size_t t = 0; t < e->n_trunks; t++)
         for (size_t i = 0; i < e->config.layers; i++) {
             const struct sr_enc_layer *l = &e->trunks[t]->layers[i];
@@ -54,6 +77,8 @@ static size_t scratch_bytes(const struct sr_encoder *e, const struct sr_enc_plan
             most = larger(most, sr_gemm_scratch(l->up, plan->chunk));
             most = larger(most, sr_gemm_scratch(l->down, plan->chunk));
         }
+    if (e->conv.matrix)
+        most = larger(most, sr_gemm_scratch(e->conv.matrix, plan->group));
     for (size_t h = 0; h < e->info.n_heads; h++) {
         if (e->heads[h].dense)
             most = larger(most, sr_gemm_scratch(e->heads[h].dense, plan->group));
@@ -83,10 +108,12 @@ void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, size_t sequence
     plan->x = place(plan, tokens * c->hidden * sizeof(float));
     plan->a = place(plan, tokens * c->hidden * size);
     size_t q = larger(tokens * 3 * c->hidden, plan->chunk * c->intermediate) * size;
+    q = larger(q, plan->group * c->conv * c->hidden * sizeof(float));
     plan->q = place(plan, larger(q, tokens * c->hidden * sizeof(float)));
     plan->rows = place(plan, plan->group * (2 * plan->wide + labels) * sizeof(float));
     plan->starts = place(plan, (tokens + 1) * sizeof(uint32_t));
     plan->order = place(plan, tokens * sizeof(uint32_t));
+    plan->first = place(plan, c->conv ? tokens * c->hidden * sizeof(float) : 0);
     plan->scratch = place(plan, scratch_bytes(e, plan, sequences, team));
 }
 

@@ -106,6 +106,8 @@ int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options, 
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     pthread_mutex_init(&infer->lock, NULL);
     infer->metrics = options->metrics;
+    infer->batch = options->batch;
+    infer->batch_ctx = options->batch_ctx;
     apply(infer, &wanted, &cpus);
     for (int i = 0; rc == SR_OK && i < SR_INFER_LANES; i++)
         if (lane_open(infer, (enum sr_infer_lane_index)i))
@@ -254,9 +256,10 @@ int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *job
 }
 
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
-                     uint64_t client, size_t text_tokens)
+                     uint64_t client, const struct sr_span_ref *origin, size_t text_tokens)
 {
     pthread_mutex_lock(&infer->lock);
+    job->origin = *origin;
     if (job->state == SR_INFER_WAITING) {
         sr_infer_unlink(lane_of(infer, job), job, false);
         job->priority = priority;

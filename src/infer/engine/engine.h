@@ -11,12 +11,25 @@
 #ifndef SR_INFER_ENGINE_ENGINE_H
 #define SR_INFER_ENGINE_ENGINE_H
 
+#include "base/span_ref.h"
 #include "infer/encoder/encoder.h"
 #include "observe/metrics.h"
 
 struct sr_infer;
 
 #define SR_INFER_CPUS_MAX 256 /* bytes of the list of CPUs, NUL included */
+
+#define SR_INFER_ORIGINS_MAX 64 /* of one batch that are told of */
+
+/* One batch that was computed. */
+struct sr_infer_batch {
+    const char *lane;            /* "short", "long" */
+    uint64_t began_ns, ended_ns; /* sr_clock_ns */
+    size_t jobs, tokens;
+    const struct sr_span_ref *origins; /* [n_origins], each once */
+    size_t n_origins;
+    size_t more; /* origins beyond SR_INFER_ORIGINS_MAX */
+};
 
 struct sr_infer_options {
     unsigned threads;    /* of each lane; 0: what base/cpu.h counts */
@@ -28,6 +41,10 @@ struct sr_infer_options {
     size_t memory_max;   /* bytes of all workspaces */
     const char *cpus;    /* the CPUs that the threads may use, as in "0-3,8"; NULL: all of the process */
     struct sr_metrics *metrics; /* or NULL; outlives the engine */
+    /* Optional: is told of batches that were computed for several origins, before their jobs are done. On an
+     * engine's thread; short, does not block. */
+    void (*batch)(void *ctx, const struct sr_infer_batch *batch);
+    void *batch_ctx;
 };
 
 /* PREFETCH: no request waits for it yet. Taken when nothing else waits, and refused when the queue is a
@@ -41,7 +58,8 @@ struct sr_infer_job {
     struct sr_encoder *encoder; /* the engine holds a reference while the job is pending */
     struct sr_encoder_item item;
     enum sr_infer_priority priority;
-    uint64_t client;      /* who asks: clients share a lane alike; any number; 0: not known */
+    uint64_t client;           /* who asks: clients share a lane alike; any number; 0: not known */
+    struct sr_span_ref origin; /* the request that asks */
     uint64_t deadline_ns; /* of sr_clock_ns: refused if it would be done later because of others; 0: none */
     size_t before;        /* tokens that the same request has asked for before: they count as its text's */
     size_t before_jobs;   /* and their jobs */
@@ -73,8 +91,8 @@ int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err) S
 int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options,
                  struct sr_err *err) SR_WARN_UNUSED;
 
-/* Sets other limits, threads or CPUs; metrics stay. Waiting jobs stay accepted; a running batch ends with
- * the old options. Errors of sr_infer_new; then nothing changed. Any thread. */
+/* Sets other limits, threads or CPUs; metrics and `batch` stay. Waiting jobs stay accepted; a running batch
+ * ends with the old options. Errors of sr_infer_new; then nothing changed. Any thread. */
 int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *options,
                     struct sr_err *err) SR_WARN_UNUSED;
 
@@ -102,9 +120,9 @@ int sr_infer_room(struct sr_infer *infer, uint64_t client, size_t tokens,
                   uint64_t deadline_ns) SR_WARN_UNUSED;
 
 /* Any thread, before `done`, submitted or not: from now on the job has this priority, and belongs to a text
- * of so many tokens of this client. It is ordered as if it were submitted now. */
+ * of so many tokens of this client and this origin. It is ordered as if it were submitted now. */
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
-                     uint64_t client, size_t text_tokens);
+                     uint64_t client, const struct sr_span_ref *origin, size_t text_tokens);
 
 /* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
  * jobs are all dropped stops between two layers. Does nothing to a job that is done. */

@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "infer/engine/private.h"
 
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -217,6 +218,45 @@ static void measure(const struct sr_infer_lane *lane, size_t n, uint64_t run_ns)
         sr_metrics_add(metrics, SR_METRIC_INFER_WAIT, (double)lane->batch[i]->wait_ns / SR_NS_PER_S, &name);
 }
 
+static void add_origin(struct sr_infer_lane *lane, const struct sr_span_ref *origin)
+{
+    if (!origin->known)
+        return;
+    for (size_t i = 0; i < lane->n_origins; i++)
+        if (memcmp(lane->origins[i].span, origin->span, sizeof origin->span) == 0 &&
+            memcmp(lane->origins[i].trace, origin->trace, sizeof origin->trace) == 0)
+            return;
+    if (lane->n_origins < SR_INFER_ORIGINS_MAX)
+        lane->origins[lane->n_origins++] = *origin;
+    else
+        lane->more_origins++;
+}
+
+/* The lock is held: for whom the batch was computed. */
+static void gather_origins(struct sr_infer_lane *lane, size_t n, const int status[])
+{
+    lane->n_origins = lane->more_origins = 0;
+    for (size_t i = 0; lane->infer->batch && i < n; i++)
+        if (status[i] == SR_OK)
+            add_origin(lane, &lane->batch[i]->origin);
+}
+
+/* The lock is not held. */
+static void tell(const struct sr_infer_lane *lane, size_t n, uint64_t began_ns, uint64_t ended_ns)
+{
+    const struct sr_infer *infer = lane->infer;
+    const struct sr_infer_batch batch = {.lane = sr_infer_lane_name(lane).p,
+                                         .began_ns = began_ns,
+                                         .ended_ns = ended_ns,
+                                         .jobs = n,
+                                         .tokens = lane->batch[0]->batch_tokens,
+                                         .origins = lane->origins,
+                                         .n_origins = lane->n_origins,
+                                         .more = lane->more_origins};
+    if (lane->n_origins > 1)
+        infer->batch(infer->batch_ctx, &batch);
+}
+
 /* The lock is held: jobs that are done before a request waited for them. */
 static size_t count_prefetched(const struct sr_infer_lane *lane, size_t n, const int status[])
 {
@@ -270,12 +310,14 @@ static void run_batch(struct sr_infer_lane *lane)
             status[i] = SR_ECLOSED;
     }
     size_t prefetched = count_prefetched(lane, n, status);
+    gather_origins(lane, n, status);
     lane->company = n + lane->jobs;
     lane->running = 0;
     note_idle(lane);
     pthread_mutex_unlock(&infer->lock);
     if (prefetched)
         sr_metrics_add(infer->metrics, SR_METRIC_INFER_EARLY, (double)prefetched, NULL);
+    tell(lane, n, start, start + run_ns);
     for (size_t i = 0; i < n; i++)
         sr_infer_finish(lane->batch[i], status[i]);
     pthread_mutex_lock(&infer->lock);

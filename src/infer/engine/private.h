@@ -79,10 +79,14 @@ struct sr_infer_lane {
     struct sr_encoder_work *work;
     struct sr_infer_job *batch[SR_INFER_BATCH_JOBS];
     struct sr_encoder_item items[SR_INFER_BATCH_JOBS];
+    struct sr_span_ref origins[SR_INFER_ORIGINS_MAX]; /* of the batch, each once */
+    size_t n_origins, more_origins;
 };
 
 struct sr_infer {
-    struct sr_metrics *metrics; /* or NULL */
+    struct sr_metrics *metrics;                                   /* or NULL */
+    void (*batch)(void *ctx, const struct sr_infer_batch *batch); /* or NULL */
+    void *batch_ctx;
     pthread_mutex_t lock;
     struct sr_infer_options options; /* threads are counted; cpus is not kept */
     cpu_set_t cpus;

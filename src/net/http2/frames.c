@@ -7,6 +7,7 @@
 
 #define FIELD_OVERHEAD 32 /* RFC 9113, 6.5.2: overhead that is counted for each header */
 #define HEAD_KEEP      16384
+#define SEND_HEAD_MAX  (256 << 10) /* bytes of a response's head */
 
 /* Costs of frames that cause work, in thousandths of a reset. */
 #define PRICE_RESET 1000
@@ -30,8 +31,11 @@ static void flood_charge(struct sr_http2_conn *conn, int64_t price)
     conn->tokens = conn->tokens > full ? full : conn->tokens;
     conn->tokens_at = now;
     conn->tokens -= price;
-    if (conn->tokens < 0)
-        nghttp2_session_terminate_session(conn->session, NGHTTP2_ENHANCE_YOUR_CALM);
+    if (conn->tokens >= 0 || conn->flooded)
+        return;
+    conn->flooded = true;
+    conn->server->floods++;
+    nghttp2_session_terminate_session(conn->session, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 /* ---- streams ---- */
@@ -41,10 +45,17 @@ static struct sr_http2_stream *stream_find(nghttp2_session *session, int32_t id)
     return nghttp2_session_get_stream_user_data(session, id);
 }
 
-/* The peer does not read a finished answer. */
+/* A finished answer is not read whole: resets it, unless the peer read some of it meanwhile. */
 static void stream_stuck(void *ctx)
 {
-    sr_http2_stream_reset(ctx, SR_HTTP2_CANCEL);
+    struct sr_http2_stream *stream = ctx;
+    size_t queued = stream->out.len - stream->sent;
+    if (queued >= stream->stuck) {
+        sr_http2_stream_reset(stream, SR_HTTP2_CANCEL);
+        return;
+    }
+    stream->stuck = queued;
+    sr_timer_start(&stream->timer, stream->conn->settings.write_timeout_ms);
 }
 
 static struct sr_http2_stream *stream_new(struct sr_http2_conn *conn, int32_t id)
@@ -62,7 +73,8 @@ static struct sr_http2_stream *stream_new(struct sr_http2_conn *conn, int32_t id
     if (conn->streams)
         conn->streams->pprev = &stream->next;
     conn->streams = stream;
-    conn->stream_count++;
+    if (conn->stream_count++ == 0)
+        conn->server->busy++;
     conn->server->streams++;
     return stream;
 }
@@ -94,7 +106,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
         why = SR_ECLOSED;
     else
         flood_charge(conn, PRICE_RESET);
-    if (stream->reset_theirs && !stream->responded)
+    if (stream->reset_theirs && !stream->head_sent)
         flood_charge(conn, PRICE_RESET);
     if (stream->unconsumed)
         nghttp2_session_consume_connection(session, stream->unconsumed);
@@ -117,11 +129,14 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     sr_buf_clear(&conn->head_fields);
     conn->head_size = 0;
     conn->head_too_large = false;
+    conn->head_since = sr_http2_now(conn);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
     stream = stream_new(conn, frame->hd.stream_id);
-    if (!stream)
+    if (!stream) {
+        conn->head_since = 0;
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
     nghttp2_session_set_stream_user_data(session, stream->id, stream);
     nghttp2_session_change_extpri_stream_priority(session, stream->id, &fair, 1);
     return 0;
@@ -171,19 +186,23 @@ static void head_build(struct sr_http2_conn *conn, struct sr_http2_head *head)
     head->header_count = count - pseudo;
 }
 
-static void request_head(struct sr_http2_conn *conn, struct sr_http2_stream *stream)
+static void request_head(struct sr_http2_conn *conn, struct sr_http2_stream *stream, bool end)
 {
+    const struct sr_http2_handler *handler = conn->server->handler;
     struct sr_http2_head head;
     if (stream->phase != SR_HTTP2_HEAD)
         return;
     if (conn->head_too_large) {
         stream->phase = SR_HTTP2_REFUSED;
-        if (sr_http2_stream_respond(stream, 431, NULL, 0, true) != SR_OK)
+        if (handler->too_large)
+            handler->too_large(conn->server->ctx, stream);
+        if (!stream->responded && sr_http2_stream_respond(stream, 431, NULL, 0, true) != SR_OK)
             sr_http2_stream_reset(stream, SR_HTTP2_INTERNAL_ERROR);
     } else {
         stream->phase = SR_HTTP2_OPEN;
         head_build(conn, &head);
-        conn->server->handler->open(conn->server->ctx, stream, &head);
+        head.end = end;
+        handler->open(conn->server->ctx, stream, &head);
     }
     if (conn->head_bytes.cap > HEAD_KEEP)
         sr_buf_dispose(&conn->head_bytes);
@@ -237,8 +256,9 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     bool end = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
     switch (frame->hd.type) {
     case NGHTTP2_HEADERS:
+        conn->head_since = 0;
         if (stream && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
-            request_head(conn, stream);
+            request_head(conn, stream, end);
         if (stream && end)
             request_end(conn, stream);
         break;
@@ -271,19 +291,40 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     return 0;
 }
 
+/* A request that is malformed: nghttp2 resets its stream. */
+static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame, int error, void *ctx)
+{
+    struct sr_http2_conn *conn = ctx;
+    (void)session, (void)error;
+    if (frame->hd.type == NGHTTP2_HEADERS)
+        conn->head_since = 0;
+    return 0;
+}
+
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     struct sr_http2_stream *stream;
     (void)ctx;
-    if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
-        (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+    if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
     stream = stream_find(session, frame->hd.stream_id);
     if (!stream)
         return 0;
+    stream->head_sent = stream->head_sent || stream->responded;
+    if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+        return 0;
     stream->end_sent = true;
     if (!stream->request_end)
         nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
+    return 0;
+}
+
+/* A response that nghttp2 could not send, for its size or for want of memory: the stream would stay open. */
+static int on_frame_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *ctx)
+{
+    (void)ctx, (void)error;
+    if (frame->hd.type == NGHTTP2_HEADERS)
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_INTERNAL_ERROR);
     return 0;
 }
 
@@ -321,10 +362,13 @@ int sr_http2_callbacks_new(struct sr_http2_server *server)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid_frame);
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on_frame_not_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
     nghttp2_option_set_no_auto_window_update(server->option, 1);
     nghttp2_option_set_no_closed_streams(server->option, 1);
+    nghttp2_option_set_max_send_header_block_length(server->option, SEND_HEAD_MAX);
     /* nghttp2's own limit counts every reset, and Envoy ends every call with one; flood_charge counts only
      * those before an answer. */
     nghttp2_option_set_stream_reset_rate_limit(server->option, UINT64_MAX / 2, UINT64_MAX / 2);

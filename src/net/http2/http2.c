@@ -172,6 +172,16 @@ static int tick_ping(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
     return SR_OK;
 }
 
+/* A header block that comes in pieces has the time of a handshake. */
+static int tick_head(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
+{
+    uint64_t until = conn->head_since + conn->settings.handshake_timeout_ms;
+    if (!conn->head_since)
+        return SR_OK;
+    due_min(due, until);
+    return now < until ? SR_OK : SR_ETIMEOUT;
+}
+
 static void tick_idle(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
 {
     uint32_t limit = conn->settings.idle_timeout_ms;
@@ -195,7 +205,8 @@ static void conn_tick(void *ctx)
             return;
         }
         due_min(&due, greet);
-    } else if (tick_write(conn, now, &due) != SR_OK || tick_ping(conn, now, &due) != SR_OK) {
+    } else if (tick_write(conn, now, &due) != SR_OK || tick_ping(conn, now, &due) != SR_OK ||
+               tick_head(conn, now, &due) != SR_OK) {
         conn_drop(conn);
         return;
     }
@@ -229,10 +240,14 @@ static void sock_data(void *ctx, const char *p, size_t n)
         sr_timer_start(&conn->timer, 1); /* it was set for the answer */
     conn->pinged = false;
     used = nghttp2_session_mem_recv(conn->session, (const uint8_t *)p, n);
-    if (used < 0)
+    if (used < 0) {
+        conn->server->floods += used == NGHTTP2_ERR_FLOODED && !conn->flooded;
         conn_drop(conn);
-    else
-        conn_flush(conn);
+        return;
+    }
+    if (conn->head_since)
+        sr_timer_start(&conn->timer, 1); /* the head is not complete: it has a deadline */
+    conn_flush(conn);
 }
 
 static void sock_eof(void *ctx)
@@ -283,19 +298,19 @@ static void conn_drop(struct sr_http2_conn *conn)
         sr_loop_defer(server->loop, &server->task);
 }
 
-static void accepted(void *ctx, struct sr_conn *sock)
+/* Takes `sock`, also on failure: NULL. */
+static struct sr_http2_conn *conn_new(struct sr_http2_server *server, struct sr_conn *sock, bool open)
 {
-    struct sr_http2_server *server = ctx;
     struct sr_http2_conn *conn;
     if (server->connections >= server->settings.max_connections ||
         (conn = sr_mem_calloc(1, sizeof *conn)) == NULL) {
         sr_conn_close(&sock);
-        return;
+        return NULL;
     }
     conn->server = server;
     conn->sock = sock;
     conn->settings = server->settings;
-    conn->open = !server->tls;
+    conn->open = open;
     conn->accepted_at = conn->read_at = conn->idle_since = conn->tokens_at = sr_http2_now(conn);
     conn->tokens = sr_http2_tokens_full(conn);
     conn->task = (struct sr_deferred){.run = conn_flush, .ctx = conn};
@@ -304,7 +319,7 @@ static void accepted(void *ctx, struct sr_conn *sock)
     sr_buf_init(&conn->head_fields, conn->settings.header_list_bytes);
     if (sr_http2_session_open(conn) != SR_OK) {
         conn_drop(conn);
-        return;
+        return NULL;
     }
     conn->next = server->conns;
     conn->pprev = &server->conns;
@@ -315,6 +330,13 @@ static void accepted(void *ctx, struct sr_conn *sock)
     sr_conn_set_events(sock, &conn_events, conn);
     conn_tick(conn);
     sr_http2_conn_wake(conn);
+    return conn;
+}
+
+static void accepted(void *ctx, struct sr_conn *sock)
+{
+    struct sr_http2_server *server = ctx;
+    (void)conn_new(server, sock, !server->tls);
 }
 
 static const struct sr_listener_events listener_events = {.accepted = accepted};
@@ -335,7 +357,8 @@ int sr_http2_server_new(struct sr_http2_server **out, struct sr_loop *loop, int 
     struct sr_http2_server *server = sr_mem_calloc(1, sizeof *server);
     int rc = server ? sr_http2_callbacks_new(server) : SR_ENOMEM;
     if (rc != SR_OK) {
-        close(fd);
+        if (fd >= 0)
+            close(fd);
         goto out;
     }
     server->loop = loop;
@@ -344,7 +367,8 @@ int sr_http2_server_new(struct sr_http2_server **out, struct sr_loop *loop, int 
     server->ctx = ctx;
     server->tls = tls != NULL;
     server->task = (struct sr_deferred){.run = drained_task, .ctx = server};
-    rc = sr_listener_start(&server->listener, loop, fd, tls, &listener_events, server);
+    if (fd >= 0)
+        rc = sr_listener_start(&server->listener, loop, fd, tls, &listener_events, server);
 out:
     if (rc == SR_OK)
         *out = server;
@@ -364,6 +388,26 @@ void sr_http2_server_set_tls(struct sr_http2_server *server, sr_tls_context *tls
         sr_listener_set_tls(server->listener, tls);
 }
 
+/* The first GOAWAY, and a PING whose answer says that the peer has read it. */
+static void conn_notice(struct sr_http2_conn *conn)
+{
+    nghttp2_submit_shutdown_notice(conn->session);
+    nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
+    conn->noticed = true;
+    conn->noticed_at = sr_http2_now(conn);
+    sr_timer_start(&conn->timer, DRAIN_NOTICE_MS);
+    sr_http2_conn_wake(conn);
+}
+
+void sr_http2_server_adopt(struct sr_http2_server *server, struct sr_conn *sock, const char *p, size_t n)
+{
+    struct sr_http2_conn *conn = conn_new(server, sock, true);
+    if (conn && server->draining)
+        conn_notice(conn);
+    if (conn && n)
+        sock_data(conn, p, n);
+}
+
 void sr_http2_server_drain(struct sr_http2_server *server)
 {
     struct sr_http2_conn *conn;
@@ -371,14 +415,8 @@ void sr_http2_server_drain(struct sr_http2_server *server)
         return;
     server->draining = true;
     sr_listener_close(&server->listener);
-    for (conn = server->conns; conn; conn = conn->next) {
-        nghttp2_submit_shutdown_notice(conn->session);
-        nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
-        conn->noticed = true;
-        conn->noticed_at = sr_http2_now(conn);
-        sr_timer_start(&conn->timer, DRAIN_NOTICE_MS);
-        sr_http2_conn_wake(conn);
-    }
+    for (conn = server->conns; conn; conn = conn->next)
+        conn_notice(conn);
     if (!server->connections)
         sr_loop_defer(server->loop, &server->task);
 }
@@ -403,4 +441,14 @@ size_t sr_http2_server_connections(const struct sr_http2_server *server)
 size_t sr_http2_server_streams(const struct sr_http2_server *server)
 {
     return server->streams;
+}
+
+size_t sr_http2_server_busy(const struct sr_http2_server *server)
+{
+    return server->busy;
+}
+
+uint64_t sr_http2_server_floods(const struct sr_http2_server *server)
+{
+    return server->floods;
 }

@@ -42,7 +42,8 @@ struct sr_http2_settings {
     uint32_t resets_per_second; /* sustained rate of streams that the peer resets before any answer was sent,
                                    and of its PING and SETTINGS frames; above it (and a burst of ten times as
                                    many) the connection is closed; default 1000 */
-    uint32_t handshake_timeout_ms; /* TLS and the client's preface; default 10000 */
+    uint32_t handshake_timeout_ms; /* TLS and the client's preface, and each header block from its first frame
+                                      to its last; default 10000 */
     uint32_t idle_timeout_ms;  /* without a stream: GOAWAY; 0: never (gRPC clients expect that); default 0 */
     uint32_t ping_interval_ms; /* time without bytes from the peer after which a PING is sent; 0: never;
                                   default 60000 */
@@ -61,11 +62,12 @@ struct sr_http2_head {
     struct sr_bytes method, path, scheme, authority;
     const struct sr_http2_header *headers; /* without the pseudo headers, in order */
     size_t header_count;
+    bool end; /* no body follows; `end` is called next */
 };
 
-/* The owner's callbacks. `ctx` of `open` and `drained` is the server's, of the others the stream's, as set
- * with sr_http2_stream_set_ctx. Streams may be answered, reset and consumed inside any of them. All but
- * `writable` and `drained` are mandatory. */
+/* The owner's callbacks. `ctx` of `open`, `too_large` and `drained` is the server's, of the others the
+ * stream's, as set with sr_http2_stream_set_ctx. Streams may be answered, reset and consumed inside any of
+ * them. All but `writable`, `too_large` and `drained` are mandatory. */
 struct sr_http2_handler {
     /* The head of a request was received. */
     void (*open)(void *ctx, struct sr_http2_stream *stream, const struct sr_http2_head *head);
@@ -83,15 +85,23 @@ struct sr_http2_handler {
      * closed. SR_EPROTO: the peer violated the protocol. SR_ELIMIT: reset on this side, by
      * sr_http2_stream_reset or because the peer read nothing of a finished response for write_timeout_ms. */
     void (*closed)(void *ctx, struct sr_http2_stream *stream, int why, uint32_t code);
+    /* The head is over header_list_bytes. The handler answers inside the call, or not at all: then the answer
+     * is 431 without a body. It hears nothing of this stream later. */
+    void (*too_large)(void *ctx, struct sr_http2_stream *stream);
     /* After sr_http2_server_drain: the last connection was closed. */
     void (*drained)(void *ctx);
 };
 
-/* `fd` is from sr_listen_open and is owned from now on, also on failure. `tls` NULL: plain; else it should
- * offer "h2" (struct sr_tls_settings.alpn). `handler` must outlive the server. */
+/* `fd` is from sr_listen_open and is owned from now on, also on failure; -1: does not listen, its connections
+ * come by sr_http2_server_adopt. `tls` NULL: plain; else it should offer "h2" (struct sr_tls_settings.alpn).
+ * `handler` must outlive the server. */
 int sr_http2_server_new(struct sr_http2_server **out, struct sr_loop *loop, int fd, sr_tls_context *tls,
                         const struct sr_http2_settings *settings, const struct sr_http2_handler *handler,
                         void *ctx) SR_WARN_UNUSED;
+
+/* Takes an open connection whose client speaks HTTP/2, with the bytes that were read from it. It is closed
+ * where there is no memory for it or it is over max_connections. The handler may be called inside. */
+void sr_http2_server_adopt(struct sr_http2_server *server, struct sr_conn *sock, const char *p, size_t n);
 
 /* Settings of connections accepted from now on (reload). */
 void sr_http2_server_set(struct sr_http2_server *server, const struct sr_http2_settings *settings);
@@ -107,6 +117,10 @@ void sr_http2_server_free(struct sr_http2_server *server);
 
 size_t sr_http2_server_connections(const struct sr_http2_server *server);
 size_t sr_http2_server_streams(const struct sr_http2_server *server);
+/* Connections with a stream. */
+size_t sr_http2_server_busy(const struct sr_http2_server *server);
+/* Connections that were closed for resets_per_second, since the start. */
+uint64_t sr_http2_server_floods(const struct sr_http2_server *server);
 
 /* ---- the stream ---- */
 
@@ -116,6 +130,10 @@ const char *sr_http2_stream_peer(const struct sr_http2_stream *stream);
 /* Marks `n` bytes from `data` as consumed: the peer may send as many again. No effect once the connection is
  * closing. */
 void sr_http2_stream_consume(struct sr_http2_stream *stream, size_t n);
+
+/* Sends an interim response (100 to 199, not 101), before the response's head. SR_EINVAL, SR_ENOMEM,
+ * SR_ECLOSED. */
+int sr_http2_stream_inform(struct sr_http2_stream *stream, int status) SR_WARN_UNUSED;
 
 /* Sends the response's head, once. `end`: no body follows. All arguments are copied. SR_EINVAL: twice, or a
  * header that may not be sent; SR_ENOMEM; SR_ECLOSED: the stream has ended and `closed` follows. */

@@ -19,7 +19,8 @@ struct sr_http2_server {
     const struct sr_http2_handler *handler;
     void *ctx;
     struct sr_http2_conn *conns;
-    size_t connections, streams;
+    size_t connections, streams, busy;
+    uint64_t floods;
     nghttp2_session_callbacks *callbacks;
     nghttp2_option *option;
     struct sr_deferred task; /* `drained` */
@@ -48,6 +49,7 @@ struct sr_http2_conn {
     struct sr_buf head_bytes, head_fields;
     size_t head_size;
     bool head_too_large;
+    uint64_t head_since; /* its first frame; 0: none is being received */
     /* Times are of sr_loop_now. */
     uint64_t accepted_at, read_at, pinged_at, noticed_at, idle_since, blocked_since;
     size_t blocked_bytes; /* in the socket's queue at the last check */
@@ -58,6 +60,7 @@ struct sr_http2_conn {
     bool pinged;   /* and no byte was received since */
     bool noticed;  /* drain: the first GOAWAY was sent */
     bool draining; /* drain: the last GOAWAY was sent */
+    bool flooded;  /* the flood limit was exceeded */
     bool dead;     /* being freed: calls have no effect */
 };
 
@@ -79,9 +82,11 @@ struct sr_http2_stream {
     size_t sent;
     struct sr_http2_header *trailers; /* followed by their bytes, from `finish` until submitted */
     size_t trailer_count;
-    struct sr_timer timer; /* after `finish`: the deadline for the peer to read the rest */
+    struct sr_timer timer; /* after `finish`: the deadline for the peer to read some of the rest */
+    size_t stuck;          /* bytes that waited when it was started */
     uint32_t reset_code;
     bool responded, finished;
+    bool head_sent;   /* the frame with the response's head was sent */
     bool end_sent;    /* the frame with END_STREAM was sent */
     bool request_end; /* the peer's END_STREAM was received */
     bool deferred;    /* nghttp2 waits for nghttp2_session_resume_data */

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define HEADERS_MAX 64
+#define HEADERS_MAX 256
 #define QUEUE_TIDY  65536 /* sent bytes at the front of the queue above which the rest is moved */
 
 void sr_http2_stream_set_ctx(struct sr_http2_stream *stream, void *ctx)
@@ -74,7 +74,8 @@ void sr_http2_stream_free(struct sr_http2_stream *stream)
         if (stream->writable_next)
             stream->writable_next->writable_pprev = stream->writable_pprev;
     }
-    conn->stream_count--;
+    if (--conn->stream_count == 0)
+        conn->server->busy--;
     conn->server->streams--;
     queue_drop(stream);
     sr_timer_stop(&stream->timer);
@@ -172,6 +173,28 @@ static bool headers_are_valid(const struct sr_http2_header *headers, size_t coun
     return true;
 }
 
+static nghttp2_nv status_field(int status, char text[16])
+{
+    return (nghttp2_nv){.name = (uint8_t *)":status",
+                        .namelen = 7,
+                        .value = (uint8_t *)text,
+                        .valuelen = (size_t)snprintf(text, 16, "%d", status)};
+}
+
+int sr_http2_stream_inform(struct sr_http2_stream *stream, int status)
+{
+    char text[16];
+    if (is_over(stream))
+        return SR_ECLOSED;
+    if (stream->responded || status < 100 || status > 199 || status == 101)
+        return SR_EINVAL;
+    nghttp2_nv nv = status_field(status, text);
+    if (nghttp2_submit_headers(stream->conn->session, NGHTTP2_FLAG_NONE, stream->id, NULL, &nv, 1, NULL) != 0)
+        return SR_ENOMEM;
+    sr_http2_conn_wake(stream->conn);
+    return SR_OK;
+}
+
 int sr_http2_stream_respond(struct sr_http2_stream *stream, int status, const struct sr_http2_header *headers,
                             size_t count, bool end)
 {
@@ -182,10 +205,7 @@ int sr_http2_stream_respond(struct sr_http2_stream *stream, int status, const st
         return SR_ECLOSED;
     if (stream->responded || status < 200 || status > 999 || !headers_are_valid(headers, count))
         return SR_EINVAL;
-    nv[0] = (nghttp2_nv){.name = (uint8_t *)":status",
-                         .namelen = 7,
-                         .value = (uint8_t *)text,
-                         .valuelen = (size_t)snprintf(text, sizeof text, "%d", status)};
+    nv[0] = status_field(status, text);
     fields_fill(nv + 1, headers, count);
     if (nghttp2_submit_response(stream->conn->session, stream->id, nv, count + 1, end ? NULL : &provider))
         return SR_ENOMEM;
@@ -259,8 +279,10 @@ int sr_http2_stream_finish(struct sr_http2_stream *stream, const struct sr_http2
     stream->finished = true;
     stream->asked = false;
     if (stream->out.len || nghttp2_session_get_remote_window_size(conn->session) <= 0 ||
-        nghttp2_session_get_stream_remote_window_size(conn->session, stream->id) <= 0)
+        nghttp2_session_get_stream_remote_window_size(conn->session, stream->id) <= 0) {
+        stream->stuck = stream->out.len - stream->sent;
         sr_timer_start(&stream->timer, conn->settings.write_timeout_ms);
+    }
     data_resume(stream);
     return SR_OK;
 }

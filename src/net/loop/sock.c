@@ -637,6 +637,11 @@ void sr_sock_address_format(const struct sockaddr *address, char out[SR_SOCK_ADD
     }
 }
 
+const char *sr_conn_alpn(const struct sr_conn *conn)
+{
+    return conn->tls ? sr_tls_alpn(conn->tls) : "";
+}
+
 const char *sr_conn_peer(const struct sr_conn *conn)
 {
     struct sockaddr_storage address;

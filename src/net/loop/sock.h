@@ -101,6 +101,10 @@ bool sr_conn_address(const struct sr_conn *conn, struct sockaddr_storage *out);
 /* "address:port" of the other side; lives as long as the connection; "" before it is known. */
 const char *sr_conn_peer(const struct sr_conn *conn);
 
+/* The protocol that ALPN chose ("h2"), from `opened` on; "" without TLS or without a choice. Lives as long as
+ * the connection. */
+const char *sr_conn_alpn(const struct sr_conn *conn);
+
 /* `released` is called once, when the descriptor of the connection was closed: by sr_conn_close, or at the
  * end of what sr_conn_finish began. */
 void sr_conn_set_released(struct sr_conn *conn, void (*released)(void *ctx, void *arg), void *ctx, void *arg);

@@ -18,6 +18,8 @@ enum sr_http_phase sr_http_conn_phase(const struct sr_http_conn *conn)
         return request->active && request->paused ? SR_HTTP_PHASE_NONE : SR_HTTP_PHASE_BODY;
     if (request->active)
         return SR_HTTP_PHASE_NONE;
+    if (conn->fresh && conn->pending.len)
+        return SR_HTTP_PHASE_HEAD;
     return sr_http1_is_idle(&conn->parser) ? SR_HTTP_PHASE_IDLE : SR_HTTP_PHASE_HEAD;
 }
 

@@ -1,131 +1,65 @@
 /*
- * The response side of server connections, and the accessors of a request. A head and the first body bytes
- * are sent in one system call; chunk framing surrounds the caller's slices without copying them.
+ * Answers in HTTP/1.1. A head and the first body bytes are sent in one system call; chunk framing surrounds
+ * the caller's slices without copying them.
  */
-#include "base/clock.h"
 #include "net/server/private.h"
-
-#include <time.h>
 
 #define SLICES_MAX 48
 /* Bytes of an unread request body that the server reads and drops to keep the connection. */
 #define DISCARD_MAX 65536
 
-/* ---- accessors ---- */
-
-const struct sr_http_head *sr_http_request_head(const struct sr_http_request *request)
+static struct sr_http_conn *conn_of(const struct sr_http_request *request)
 {
-    return &request->conn->parser.head;
+    return (struct sr_http_conn *)((const char *)request - offsetof(struct sr_http_conn, request));
 }
 
-struct sr_arena *sr_http_request_arena(struct sr_http_request *request)
+static const char *request_peer(const struct sr_http_request *request)
 {
-    return &request->arena;
+    const struct sr_http_conn *conn = conn_of(request);
+    return conn->sock ? sr_conn_peer(conn->sock) : "";
 }
 
-const char *sr_http_request_peer(const struct sr_http_request *request)
+static size_t request_queued(const struct sr_http_request *request)
 {
-    return request->conn->sock ? sr_conn_peer(request->conn->sock) : "";
+    return sr_conn_queued(conn_of(request)->sock);
 }
 
-uint64_t sr_http_request_started_ns(const struct sr_http_request *request)
+static void request_resume(struct sr_http_request *request)
 {
-    return request->started_ns;
-}
-
-void sr_http_request_set_ctx(struct sr_http_request *request, void *ctx)
-{
-    request->ctx = ctx;
-}
-
-int sr_http_request_error_status(const struct sr_http_request *request)
-{
-    return request->error_status;
-}
-
-size_t sr_http_request_queued(const struct sr_http_request *request)
-{
-    return sr_conn_queued(request->conn->sock);
-}
-
-/* ---- the request's body ---- */
-
-void sr_http_request_pause(struct sr_http_request *request)
-{
-    request->paused = true;
-}
-
-void sr_http_request_resume(struct sr_http_request *request)
-{
-    if (!request->paused)
-        return;
-    request->paused = false;
-    sr_http_conn_defer(request->conn);
+    sr_http_conn_defer(conn_of(request));
 }
 
 /* The client has disconnected: `done` follows after the stack has unwound. */
 static int request_break(struct sr_http_request *request)
 {
     request->broken = true;
-    sr_http_conn_defer(request->conn);
+    sr_http_conn_defer(conn_of(request));
     return SR_ECLOSED;
 }
 
-void sr_http_request_continue(struct sr_http_request *request)
+static void request_inform(struct sr_http_request *request)
 {
-    struct sr_http_conn *conn = request->conn;
     struct sr_bytes line = SR_LIT("HTTP/1.1 100 Continue\r\n\r\n");
-    if (!conn->parser.head.expect_continue || request->continued || request->responded || request->broken)
-        return;
-    request->continued = true;
-    if (sr_conn_write(conn->sock, &line, 1) != SR_OK)
+    if (sr_conn_write(conn_of(request)->sock, &line, 1) != SR_OK)
         request_break(request);
 }
 
 /* ---- the response ---- */
 
-static struct sr_bytes date_now(struct sr_http_server *server)
-{
-    uint64_t second = sr_clock_wall_ns() / SR_NS_PER_S;
-    if (second != server->date_second) {
-        time_t t = (time_t)second;
-        struct tm tm;
-        gmtime_r(&t, &tm);
-        strftime(server->date, sizeof server->date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
-        server->date_second = second;
-    }
-    return sr_bytes_str(server->date);
-}
-
 /* True when the connection can serve another request after this response. */
 static bool body_blocks_reuse(const struct sr_http_request *request)
 {
-    const struct sr_http_conn *conn = request->conn;
+    const struct sr_http_conn *conn = conn_of(request);
     if (!conn->reading_body || !conn->parser.head.has_body)
         return false;
     return conn->parser.head.chunked || conn->parser.left > DISCARD_MAX ||
            (conn->parser.head.expect_continue && !request->continued);
 }
 
-void sr_http_request_add_headers(struct sr_http_request *request, const struct sr_header *headers, size_t n)
-{
-    request->added = headers;
-    request->n_added = n;
-}
-
-/* Was a header of this name added, of which a response has one? */
-static bool is_replaced(const struct sr_http_request *request, struct sr_bytes name)
-{
-    for (size_t i = 0; i < request->n_added; i++)
-        if (sr_bytes_eq_nocase(name, request->added[i].name) && !sr_bytes_eq_nocase(name, SR_LIT("vary")))
-            return true;
-    return false;
-}
-
 static int head_build(struct sr_http_request *request, const struct sr_http_response *response,
                       struct sr_buf *out)
 {
-    struct sr_http_conn *conn = request->conn;
+    struct sr_http_conn *conn = conn_of(request);
     bool no_length = response->status < 200 || response->status == 204;
     bool dated = false;
     int rc = sr_http1_write_status_line(out, response->status, response->reason);
@@ -133,20 +67,18 @@ static int head_build(struct sr_http_request *request, const struct sr_http_resp
         rc = sr_http1_write_header(out, request->added[i].name, request->added[i].value);
     for (size_t i = 0; i < response->header_count && rc == SR_OK; i++) {
         const struct sr_header *h = &response->headers[i];
-        if (is_replaced(request, h->name))
-            continue;
-        if (sr_http1_is_hop_by_hop(NULL, h->name) || sr_bytes_eq_nocase(h->name, SR_LIT("content-length")))
+        if (sr_http_request_skips(request, h->name))
             continue;
         dated = dated || sr_bytes_eq_nocase(h->name, SR_LIT("date"));
         rc = sr_http1_write_header(out, h->name, h->value);
     }
     if (rc == SR_OK && !dated)
-        rc = sr_http1_write_header(out, SR_LIT("date"), date_now(conn->server));
+        rc = sr_http1_write_header(out, SR_LIT("date"), sr_http_server_date(conn->server));
     if (rc == SR_OK && response->content_length >= 0 && !no_length)
         rc = sr_http1_write_length(out, (uint64_t)response->content_length);
-    else if (rc == SR_OK && request->chunked)
+    else if (rc == SR_OK && conn->chunked)
         rc = sr_http1_write_header(out, SR_LIT("transfer-encoding"), SR_LIT("chunked"));
-    if (rc == SR_OK && request->close_after)
+    if (rc == SR_OK && conn->close_after)
         rc = sr_http1_write_header(out, SR_LIT("connection"), SR_LIT("close"));
     else if (rc == SR_OK && conn->parser.head.minor == 0)
         rc = sr_http1_write_header(out, SR_LIT("connection"), SR_LIT("keep-alive"));
@@ -168,7 +100,7 @@ int sr_http_conn_uncork(struct sr_http_conn *conn)
  * call; large pieces are not copied. */
 static int send_out(struct sr_http_request *request, struct sr_bytes *out, size_t n, bool last)
 {
-    struct sr_http_conn *conn = request->conn;
+    struct sr_http_conn *conn = conn_of(request);
     struct sr_buf *cork = &conn->cork;
     size_t size = 0;
     int rc = SR_OK;
@@ -199,21 +131,15 @@ static int send_out(struct sr_http_request *request, struct sr_bytes *out, size_
 static int send_framed(struct sr_http_request *request, struct sr_bytes head, const struct sr_bytes *slices,
                        size_t count, bool last)
 {
+    struct sr_http_conn *conn = conn_of(request);
     struct sr_bytes out[SLICES_MAX + 5];
     char chunk[SR_HTTP1_CHUNK_HEAD_MAX];
     size_t size = 0, n = 1;
     for (size_t i = 0; i < count; i++)
         size += slices[i].n;
-    if (request->counted && !request->bodiless) {
-        if (size > request->left)
-            return SR_EINVAL;
-        request->left -= size;
-    }
-    if (request->bodiless)
-        size = count = 0;
     if (head.n)
         out[n++] = head;
-    if (request->chunked && size)
+    if (conn->chunked && size)
         out[n++] = sr_http1_chunk_head(chunk, size);
     while (count > SLICES_MAX) {
         /* Rare: there are more slices than fit; the chunk's head is sent with the first of them. */
@@ -227,101 +153,76 @@ static int send_framed(struct sr_http_request *request, struct sr_bytes head, co
     if (count)
         memcpy(out + n, slices, count * sizeof *slices);
     n += count;
-    if (request->chunked && size)
+    if (conn->chunked && size)
         out[n++] = SR_HTTP1_CHUNK_TAIL;
-    if (request->chunked && last)
+    if (conn->chunked && last)
         out[n++] = SR_HTTP1_CHUNK_END;
     return send_out(request, out, n, last);
 }
 
 static void request_finished(struct sr_http_request *request)
 {
+    struct sr_http_conn *conn = conn_of(request);
     /* If the head was sent without `Connection: close`, the client only sees the connection close. */
-    request->close_after = request->close_after || body_blocks_reuse(request);
+    conn->close_after = conn->close_after || body_blocks_reuse(request);
     request->finished = true;
-    sr_http_conn_defer(request->conn);
+    sr_http_conn_defer(conn);
 }
 
-static int respond(struct sr_http_request *request, const struct sr_http_response *response,
-                   const struct sr_bytes *slices, size_t count, bool last)
+static int request_respond(struct sr_http_request *request, const struct sr_http_response *response,
+                           const struct sr_bytes *slices, size_t count, bool last)
 {
-    struct sr_http_conn *conn = request->conn;
+    struct sr_http_conn *conn = conn_of(request);
     struct sr_buf *scratch = &conn->server->scratch;
-    bool was_closing = request->close_after;
+    bool was_closing = conn->close_after;
     int rc;
-    if (request->broken)
-        return SR_ECLOSED;
-    if (request->responded || response->status < 200)
-        return SR_EINVAL;
-    request->bodiless = response->status == 204 || response->status == 304 ||
-                        sr_bytes_eq(conn->parser.head.method, SR_LIT("HEAD"));
-    request->counted = response->content_length >= 0;
-    request->left = request->counted ? (uint64_t)response->content_length : 0;
-    request->chunked = !request->counted && !request->bodiless && conn->parser.head.minor == 1;
-    if ((!request->counted && !request->bodiless && !request->chunked) ||
-        (last && body_blocks_reuse(request)) || conn->server->draining)
-        request->close_after = true;
+    conn->chunked = !request->counted && !request->bodiless && request->head->minor == 1;
+    if ((!request->counted && !request->bodiless && !conn->chunked) || (last && body_blocks_reuse(request)) ||
+        conn->server->draining)
+        conn->close_after = true;
     sr_buf_clear(scratch);
     rc = head_build(request, response, scratch);
     if (rc != SR_OK) {
-        request->close_after = was_closing;
+        conn->close_after = was_closing;
         return rc;
     }
+    request->responded = true;
     rc = send_framed(request, sr_buf_view(scratch), slices, count, last);
-    request->responded = rc != SR_EINVAL;
+    if (rc == SR_OK && last)
+        request_finished(request);
     return rc;
 }
 
-int sr_http_request_respond(struct sr_http_request *request, const struct sr_http_response *response,
-                            const struct sr_bytes *slices, size_t count)
-{
-    return respond(request, response, slices, count, false);
-}
-
-int sr_http_request_write(struct sr_http_request *request, const struct sr_bytes *slices, size_t count)
+static int request_write(struct sr_http_request *request, const struct sr_bytes *slices, size_t count)
 {
     struct sr_bytes none = {NULL, 0};
-    if (request->broken)
-        return SR_ECLOSED;
-    if (!request->responded || request->finished)
-        return SR_EINVAL;
     return send_framed(request, none, slices, count, false);
 }
 
-int sr_http_request_finish(struct sr_http_request *request)
+static int request_finish(struct sr_http_request *request)
 {
     struct sr_bytes none = {NULL, 0};
-    int rc;
-    if (request->broken)
-        return SR_ECLOSED;
-    if (!request->responded || request->finished)
-        return SR_EINVAL;
-    if (request->counted && !request->bodiless && request->left) {
-        sr_http_request_abort(request);
-        return SR_EINVAL;
-    }
-    rc = send_framed(request, none, NULL, 0, true);
+    int rc = send_framed(request, none, NULL, 0, true);
     if (rc == SR_OK)
         request_finished(request);
     return rc;
 }
 
-int sr_http_request_reply(struct sr_http_request *request, const struct sr_http_response *response,
-                          struct sr_bytes body)
-{
-    struct sr_http_response whole = *response;
-    int rc;
-    whole.content_length = (int64_t)body.n;
-    rc = respond(request, &whole, &body, 1, true);
-    if (rc == SR_OK)
-        request_finished(request);
-    return rc;
-}
-
-void sr_http_request_abort(struct sr_http_request *request)
+static void request_abort(struct sr_http_request *request)
 {
     /* Bytes given so far are still sent; a failure of that makes no difference. */
     if (!request->broken)
-        (void)!sr_http_conn_uncork(request->conn);
+        (void)!sr_http_conn_uncork(conn_of(request));
     request_break(request);
 }
+
+const struct sr_http_request_ops sr_http_conn_ops = {
+    .peer = request_peer,
+    .queued = request_queued,
+    .resume = request_resume,
+    .inform = request_inform,
+    .respond = request_respond,
+    .write = request_write,
+    .finish = request_finish,
+    .abort = request_abort,
+};

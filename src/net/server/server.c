@@ -1,29 +1,19 @@
 /*
- * HTTP/1.1 server connections: the order of requests, timeouts, error answers, drain.
- *
- * One function, conn_run, drives a connection: it passes input to the parser and events to the handler, and
- * goes from a finished response to the next request. Calls of the handler never run it; they only record what
- * happened and defer it, so no callback runs inside a call. response.c writes responses.
+ * The server: its listener, the limits on connections, reload and drain. conn.c drives connections of
+ * HTTP/1.1, streams.c those of HTTP/2.
  */
 #include "net/server/server.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "net/server/private.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
 
-#define LINGER_MS    1000
-#define PENDING_KEEP 16384 /* memory that an idle connection may keep */
-#define ERROR_MAX    16384
-#define LOST_MS      250 /* between looks at a client that has ended its sending */
-#define LOST_LOOKS   8   /* then one whose answer had begun, and to which nothing was sent since, is gone */
-#define TURNED_MAX   64  /* connections that are told 503 and closed, at a time */
+#define LINGER_MS  1000
+#define TURNED_MAX 64 /* connections that are told 503 and closed, at a time */
 
 static atomic_int turned_away; /* of the process */
-
-static void conn_run(struct sr_http_conn *conn, const char *p, size_t n);
 
 struct sr_http_server_settings sr_http_server_settings_defaults(void)
 {
@@ -37,10 +27,9 @@ struct sr_http_server_settings sr_http_server_settings_defaults(void)
         .write_timeout_ms = 60000,
         .pipeline_bytes = 65536,
         .arena_bytes = (size_t)4 << 20,
+        .http2 = {.max_streams = 100, .resets_per_second = 100},
     };
 }
-
-/* ---- lifetime of a connection ---- */
 
 static void drained_task(void *ctx)
 {
@@ -48,366 +37,6 @@ static void drained_task(void *ctx)
     if (server->handler->drained)
         server->handler->drained(server->ctx);
 }
-
-static void conn_free(struct sr_http_conn *conn)
-{
-    struct sr_http_server *server = conn->server;
-    *conn->pprev = conn->next;
-    if (conn->next)
-        conn->next->pprev = conn->pprev;
-    server->connections--;
-    sr_timer_stop(&conn->timer);
-    sr_timer_stop(&conn->lost);
-    sr_deferred_cancel(&conn->task);
-    sr_conn_close(&conn->sock);
-    sr_http1_dispose(&conn->parser);
-    sr_buf_dispose(&conn->pending);
-    sr_buf_dispose(&conn->cork);
-    sr_arena_dispose(&conn->request.arena);
-    sr_mem_free(conn);
-    if (server->draining && !server->connections)
-        sr_loop_defer(server->loop, &server->task);
-}
-
-/* Notifies the handler of the end of its request. */
-static void request_done(struct sr_http_conn *conn, bool complete)
-{
-    if (!conn->request.active)
-        return;
-    conn->request.active = false;
-    conn->server->handler->done(conn->request.ctx, &conn->request, complete);
-}
-
-/* The connection is lost or closed. */
-static void conn_drop(struct sr_http_conn *conn)
-{
-    request_done(conn, false);
-    conn_free(conn);
-}
-
-/* Closes after a last answer that is in the queue; the client has a short time to read it. */
-static void conn_close_after_answer(struct sr_http_conn *conn)
-{
-    sr_conn_finish(&conn->sock, LINGER_MS);
-    conn_free(conn);
-}
-
-/* ---- error answers of the server itself ---- */
-
-static struct sr_bytes error_format(struct sr_http_server *server, int status, const char *reason,
-                                    const char *peer, const struct sr_http_head *head, struct sr_buf *body)
-{
-    struct sr_bytes type = SR_LIT("text/plain");
-    if (server->handler->error_body)
-        return server->handler->error_body(server->ctx, status, reason, peer, head, body);
-    if (sr_buf_printf(body, "%d %s\n", status, reason) != SR_OK)
-        sr_buf_clear(body);
-    return type;
-}
-
-static int error_write(struct sr_http_server *server, struct sr_conn *sock, int status, const char *reason,
-                       const struct sr_http_head *head)
-{
-    struct sr_buf body, out;
-    struct sr_bytes type, slice;
-    int rc;
-    sr_buf_init(&body, ERROR_MAX);
-    sr_buf_init(&out, 2 * ERROR_MAX);
-    type = error_format(server, status, reason, sr_conn_peer(sock), head, &body);
-    rc = sr_http1_write_status_line(&out, status, SR_LIT(""));
-    if (rc == SR_OK)
-        rc = sr_http1_write_header(&out, SR_LIT("content-type"), type);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(&out, "content-length: %zu\r\nconnection: close\r\n\r\n", body.len);
-    if (rc == SR_OK && !(head && sr_bytes_eq(head->method, SR_LIT("HEAD"))))
-        rc = sr_buf_append_bytes(&out, sr_buf_view(&body));
-    slice = sr_buf_view(&out);
-    if (rc == SR_OK)
-        rc = sr_conn_write(sock, &slice, 1);
-    sr_buf_dispose(&body);
-    sr_buf_dispose(&out);
-    return rc;
-}
-
-/* The request cannot be completed: answers if no answer has started, and closes. */
-static void conn_fail(struct sr_http_conn *conn, int status, const char *reason)
-{
-    struct sr_http_request *request = &conn->request;
-    const struct sr_http_head *head = conn->parser.head.method.n ? &conn->parser.head : NULL;
-    bool answered = request->active ? request->responded : conn->reading_body;
-    if (answered || error_write(conn->server, conn->sock, status, reason, head) != SR_OK) {
-        conn_drop(conn);
-        return;
-    }
-    request->error_status = status;
-    request_done(conn, false);
-    conn_close_after_answer(conn);
-}
-
-/* ---- timeouts ---- */
-
-static void timer_fired(void *ctx)
-{
-    struct sr_http_conn *conn = ctx;
-    size_t queued = sr_conn_queued(conn->sock);
-    if (sr_http_conn_phase(conn) != conn->phase) {
-        sr_http_conn_timer(conn, false);
-        return;
-    }
-    switch (conn->phase) {
-    case SR_HTTP_PHASE_NONE:
-        break;
-    case SR_HTTP_PHASE_IDLE:
-        conn_drop(conn);
-        break;
-    case SR_HTTP_PHASE_WRITE:
-        if (queued >= conn->queued_then && queued) {
-            conn_drop(conn);
-            break;
-        }
-        conn->queued_then = queued;
-        sr_timer_start(&conn->timer, conn->server->settings.write_timeout_ms);
-        break;
-    case SR_HTTP_PHASE_HEAD:
-        if (conn->open)
-            conn_fail(conn, 408, "the request head took too long");
-        else
-            conn_drop(conn);
-        break;
-    case SR_HTTP_PHASE_BODY:
-        conn_fail(conn, 408, "the request body took too long");
-        break;
-    }
-}
-
-/* ---- driving a connection ---- */
-
-static void request_begin(struct sr_http_conn *conn)
-{
-    struct sr_http_request *request = &conn->request;
-    const struct sr_http_server *server = conn->server;
-    const struct sr_http_head *head = &conn->parser.head;
-    struct sr_arena arena = request->arena;
-    uint64_t started = request->started_ns;
-    *request = (struct sr_http_request){.conn = conn, .arena = arena, .started_ns = started, .active = true};
-    request->close_after = !head->keep_alive || server->draining;
-    conn->reading_body = true;
-    conn->body_since = sr_loop_now(server->loop);
-    conn->body_ms = 0;
-    server->handler->request(server->ctx, request);
-}
-
-/* The parser's message is complete, or the connection is new: the next message may start. */
-static void message_begin(struct sr_http_conn *conn)
-{
-    conn->parser.limits = conn->server->settings.limits;
-    sr_http1_begin(&conn->parser, &conn->request.arena, false);
-    conn->between = false;
-}
-
-/* The kernel has the whole response. False: the connection was closed. */
-static bool request_complete(struct sr_http_conn *conn)
-{
-    struct sr_http_request *request = &conn->request;
-    bool close_after = request->close_after;
-    request_done(conn, true);
-    if (close_after) {
-        conn_close_after_answer(conn);
-        return false;
-    }
-    if (!conn->reading_body)
-        sr_arena_dispose(&request->arena);
-    return true;
-}
-
-/* Passes one event to the handler. False: the connection was freed. */
-static bool event_handle(struct sr_http_conn *conn, enum sr_http1_event event, struct sr_bytes body)
-{
-    const struct sr_http_handler *handler = conn->server->handler;
-    struct sr_http_request *request = &conn->request;
-    switch (event) {
-    case SR_HTTP1_HEAD:
-        request_begin(conn);
-        break;
-    case SR_HTTP1_BODY:
-        if (request->active && !request->finished)
-            handler->body(request->ctx, request, body);
-        break;
-    case SR_HTTP1_END:
-        conn->reading_body = false;
-        conn->between = true;
-        if (request->active && !request->finished)
-            handler->body_end(request->ctx, request);
-        if (!request->active)
-            sr_arena_dispose(&request->arena);
-        break;
-    case SR_HTTP1_FAIL:
-        conn_fail(conn, conn->parser.status, conn->parser.reason);
-        return false;
-    case SR_HTTP1_MORE:
-        break;
-    }
-    return true;
-}
-
-/* Parses and answers as far as possible; *at is the offset reached. False: the connection was freed. */
-static bool conn_step(struct sr_http_conn *conn, const char *p, size_t n, size_t *at)
-{
-    struct sr_http_request *request = &conn->request;
-    for (;;) {
-        enum sr_http1_event event;
-        struct sr_bytes body;
-        size_t used;
-        if (request->active && request->broken) {
-            conn_drop(conn);
-            return false;
-        }
-        if (request->active && request->finished && !sr_conn_queued(conn->sock) && !request_complete(conn))
-            return false;
-        if (request->active && (request->paused || !conn->reading_body) &&
-            !(request->finished && conn->reading_body))
-            return true;
-        if (conn->between) {
-            if (conn->server->draining) {
-                conn_close_after_answer(conn);
-                return false;
-            }
-            message_begin(conn);
-        }
-        if (*at < n && sr_http1_is_idle(&conn->parser))
-            request->started_ns = sr_clock_ns();
-        event = sr_http1_next(&conn->parser, p + *at, n - *at, &used, &body);
-        *at += used;
-        if (event == SR_HTTP1_MORE && conn->eof) {
-            conn_drop(conn); /* the rest of a request, or another, cannot come */
-            return false;
-        }
-        if (event == SR_HTTP1_MORE)
-            return true;
-        if (!event_handle(conn, event, body))
-            return false;
-    }
-}
-
-/* Keeps unparsed input, and stops reading when there is too much of it. */
-static int pending_keep(struct sr_http_conn *conn, const char *p, size_t n, size_t at)
-{
-    struct sr_buf *pending = &conn->pending;
-    int rc = SR_OK;
-    if (pending->len)
-        sr_buf_consume(pending, at);
-    else if (at < n)
-        rc = sr_buf_append(pending, p + at, n - at);
-    if (!pending->len && pending->cap > PENDING_KEEP)
-        sr_buf_dispose(pending);
-    if (!conn->request.active && conn->cork.cap > SR_HTTP_CORK_KEEP)
-        sr_buf_dispose(&conn->cork);
-    if (pending->len >= conn->server->settings.pipeline_bytes)
-        sr_conn_pause(conn->sock);
-    else
-        sr_conn_resume(conn->sock);
-    return rc;
-}
-
-static void conn_run(struct sr_http_conn *conn, const char *p, size_t n)
-{
-    size_t at = 0;
-    conn->running = true;
-    if (conn->pending.len) {
-        if (n && sr_buf_append(&conn->pending, p, n) != SR_OK) {
-            conn_drop(conn);
-            return;
-        }
-        p = conn->pending.data;
-        n = conn->pending.len;
-    }
-    if (!conn_step(conn, p, n, &at))
-        return;
-    conn->running = false;
-    if (sr_http_conn_uncork(conn) != SR_OK) {
-        conn_drop(conn);
-        return;
-    }
-    if (pending_keep(conn, p, n, at) != SR_OK) {
-        conn_drop(conn);
-        return;
-    }
-    sr_http_conn_timer(conn, at > 0);
-}
-
-static void conn_task(void *ctx)
-{
-    conn_run(ctx, "", 0);
-}
-
-/* ---- events of the socket ---- */
-
-static void sock_opened(void *ctx)
-{
-    struct sr_http_conn *conn = ctx;
-    conn->open = true;
-    sr_http_conn_timer(conn, false);
-}
-
-static void sock_data(void *ctx, const char *p, size_t n)
-{
-    conn_run(ctx, p, n);
-}
-
-/* While the answer to a client that has ended its sending is awaited. */
-static void lost_fired(void *ctx)
-{
-    struct sr_http_conn *conn = ctx;
-    bool silent = conn->eof_in_answer && sr_conn_sent(conn->sock) == conn->sent_at_eof;
-    if (sr_conn_is_lost(conn->sock) || (silent && ++conn->lost_looks >= LOST_LOOKS))
-        conn_drop(conn);
-    else
-        sr_timer_start(&conn->lost, LOST_MS);
-}
-
-/* A client that closed looks like one that only ended its sending (shutdown) and waits for its answer. Bytes
- * tell them apart: a closed socket answers them with a reset. Before the answer these are an interim
- * response, which clients of HTTP/1.1 skip; in an answer its next bytes, for which it is kept a short time.
- */
-static void sock_eof(void *ctx)
-{
-    struct sr_http_conn *conn = ctx;
-    struct sr_http_request *request = &conn->request;
-    struct sr_bytes interim = SR_LIT("HTTP/1.1 100 Continue\r\n\r\n");
-    conn->eof = true;
-    conn->eof_in_answer = request->active && request->responded && !request->finished;
-    conn->sent_at_eof = sr_conn_sent(conn->sock);
-    if (request->active && !request->responded && !conn->reading_body && conn->parser.head.minor == 1 &&
-        sr_conn_write(conn->sock, &interim, 1) != SR_OK) {
-        conn_drop(conn);
-        return;
-    }
-    sr_timer_start(&conn->lost, LOST_MS);
-    conn_run(conn, "", 0);
-}
-
-static void sock_drained(void *ctx)
-{
-    struct sr_http_conn *conn = ctx;
-    struct sr_http_request *request = &conn->request;
-    const struct sr_http_handler *handler = conn->server->handler;
-    if (request->active && !request->finished && handler->writable)
-        handler->writable(request->ctx, request);
-    /* The handler may have aborted or finished its request: conn_run handles that. */
-    conn_run(conn, "", 0);
-}
-
-static void sock_failed(void *ctx, int code, const char *text)
-{
-    (void)code, (void)text;
-    conn_drop(ctx);
-}
-
-static const struct sr_conn_events conn_events = {.opened = sock_opened,
-                                                  .data = sock_data,
-                                                  .eof = sock_eof,
-                                                  .drained = sock_drained,
-                                                  .failed = sock_failed};
 
 /* ---- the server ---- */
 
@@ -427,7 +56,7 @@ static void turn_away(struct sr_http_server *server, struct sr_conn *sock, const
 {
     if (!server->tls && atomic_fetch_add(&turned_away, 1) < TURNED_MAX) {
         sr_conn_set_released(sock, turned, NULL, NULL);
-        if (error_write(server, sock, 503, reason, NULL) == SR_OK)
+        if (sr_http_error_write(server, sock, 503, reason, NULL) == SR_OK)
             sr_conn_finish(&sock, LINGER_MS);
     } else if (!server->tls) {
         atomic_fetch_sub(&turned_away, 1);
@@ -441,7 +70,7 @@ static const char *over_limit(struct sr_http_server *server, struct sr_conn *soc
     struct sr_census *census = server->settings.census;
     struct sr_census_client *client;
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
-    if (server->connections >= server->settings.max_connections)
+    if (sr_http_server_connections(server) >= server->settings.max_connections)
         return "too many connections";
     if (!census)
         return NULL;
@@ -457,33 +86,13 @@ static void accepted(void *ctx, struct sr_conn *sock)
 {
     struct sr_http_server *server = ctx;
     const char *over = over_limit(server, sock);
-    struct sr_http_conn *conn = over ? NULL : sr_mem_calloc(1, sizeof *conn);
-    if (over)
+    if (over) {
         turn_away(server, sock, over);
-    else if (!conn)
-        sr_conn_close(&sock);
-    if (!conn)
         return;
-    conn->server = server;
-    conn->sock = sock;
-    conn->open = !server->tls;
-    conn->phase = SR_HTTP_PHASE_NONE;
-    conn->next = server->conns;
-    conn->pprev = &server->conns;
-    if (conn->next)
-        conn->next->pprev = &conn->next;
-    server->conns = conn;
-    server->connections++;
-    sr_timer_init(&conn->timer, server->loop, timer_fired, conn);
-    sr_timer_init(&conn->lost, server->loop, lost_fired, conn);
-    conn->task = (struct sr_deferred){.run = conn_task, .ctx = conn};
-    sr_http1_init(&conn->parser, SR_HTTP1_REQUEST, &server->settings.limits);
-    sr_buf_init(&conn->cork, SR_HTTP_CORK_MAX);
-    sr_buf_init(&conn->pending, server->settings.pipeline_bytes + SR_LOOP_READ_SIZE);
-    sr_arena_init(&conn->request.arena, server->settings.arena_bytes);
-    message_begin(conn);
-    sr_conn_set_events(sock, &conn_events, conn);
-    sr_http_conn_timer(conn, false);
+    }
+    sr_http_conn_new(server, sock);
+    if (server->handler->accepted)
+        server->handler->accepted(server->ctx);
 }
 
 static const struct sr_listener_events listener_events = {.accepted = accepted};
@@ -519,6 +128,7 @@ int sr_http_server_new(struct sr_http_server **out, struct sr_loop *loop, int fd
 void sr_http_server_set(struct sr_http_server *server, const struct sr_http_server_settings *settings)
 {
     server->settings = *settings;
+    sr_http_streams_set(server);
 }
 
 void sr_http_server_set_tls(struct sr_http_server *server, sr_tls_context *tls)
@@ -536,14 +146,11 @@ void sr_http_server_drain(struct sr_http_server *server)
     sr_listener_close(&server->listener);
     for (; conn; conn = next) {
         next = conn->next;
-        if (conn->request.active)
-            conn->request.close_after = true;
-        else if (!conn->reading_body && !conn->running && sr_http1_is_idle(&conn->parser) &&
-                 !conn->pending.len)
-            conn_free(conn);
+        sr_http_conn_drain(conn);
     }
-    if (!server->connections)
-        sr_loop_defer(server->loop, &server->task);
+    if (server->http2)
+        sr_http2_server_drain(server->http2);
+    sr_http_server_left(server);
 }
 
 void sr_http_server_free(struct sr_http_server *server)
@@ -553,7 +160,8 @@ void sr_http_server_free(struct sr_http_server *server)
     sr_listener_close(&server->listener);
     server->draining = false;
     while (server->conns)
-        conn_drop(server->conns);
+        sr_http_conn_drop(server->conns);
+    sr_http2_server_free(server->http2);
     sr_deferred_cancel(&server->task);
     sr_buf_dispose(&server->scratch);
     sr_mem_free(server);
@@ -561,5 +169,15 @@ void sr_http_server_free(struct sr_http_server *server)
 
 size_t sr_http_server_connections(const struct sr_http_server *server)
 {
-    return server->connections;
+    return server->connections + (server->http2 ? sr_http2_server_connections(server->http2) : 0);
+}
+
+struct sr_http_server_counts sr_http_server_counts(const struct sr_http_server *server)
+{
+    struct sr_http_server_counts counts = server->counts;
+    if (server->http2) {
+        counts.busy += sr_http2_server_busy(server->http2);
+        counts.floods = sr_http2_server_floods(server->http2);
+    }
+    return counts;
 }

@@ -1,8 +1,11 @@
 /*
- * An HTTP/1.1 server on one loop: connections, keep-alive, pipelining, limits, timeouts and drain.
+ * An HTTP server on one loop, for HTTP/1.1 and, where it is enabled, HTTP/2: connections, keep-alive,
+ * pipelining, streams, limits, timeouts and drain.
  *
- * Knows nothing of paths and bodies: a handler gets each request and answers it, now or later. One server per
- * loop and port; several share a port through sr_listen_open. Loop's thread only.
+ * Knows nothing of paths and bodies: a handler gets each request and answers it, now or later, and need not
+ * know which protocol it came by. A client speaks HTTP/2 when ALPN chose "h2", or, without TLS, when its
+ * first bytes are the preface of HTTP/2 (prior knowledge); `Upgrade: h2c` is ignored. One server per loop and
+ * port; several share a port through sr_listen_open. Loop's thread only.
  */
 #ifndef SR_NET_SERVER_SERVER_H
 #define SR_NET_SERVER_SERVER_H
@@ -16,6 +19,13 @@ struct sr_http_server;
 
 /* One request and its response. Valid from `request` until `done` returns. */
 struct sr_http_request;
+
+struct sr_http_server_http2 {
+    bool enabled;               /* default false: the preface is a malformed request of HTTP/1 */
+    uint32_t max_streams;       /* requests at a time on one connection, announced; default 100 */
+    uint32_t resets_per_second; /* requests that a client resets before their answer, sustained, and ten times
+                                   as many at once; above it the connection is closed; default 100 */
+};
 
 struct sr_http_server_settings {
     struct sr_http1_limits limits; /* body_bytes: above it 413 */
@@ -31,10 +41,11 @@ struct sr_http_server_settings {
     uint32_t write_timeout_ms; /* the client reads nothing of the response: closed; default 60000 */
     size_t pipeline_bytes;     /* bytes of following requests kept while one is answered; default 65536 */
     size_t arena_bytes;        /* bound of a request's arena; default 4 MiB */
+    struct sr_http_server_http2 http2;
 };
 struct sr_http_server_settings sr_http_server_settings_defaults(void);
 
-/* The owner's callbacks. `ctx` of the first three is the server's, of the others the one that the handler set
+/* The owner's callbacks. `ctx` of the first four is the server's, of the others the one that the handler set
  * with sr_http_request_set_ctx. */
 struct sr_http_handler {
     /* The head of a request was received. Answer now or later; the callbacks below deliver the body.
@@ -45,6 +56,8 @@ struct sr_http_handler {
      * parsed. Optional: without it text/plain. */
     struct sr_bytes (*error_body)(void *ctx, int status, const char *reason, const char *peer,
                                   const struct sr_http_head *head, struct sr_buf *body);
+    /* A connection was accepted, and is not over a limit. Optional. */
+    void (*accepted)(void *ctx);
     /* After sr_http_server_drain: the last connection was closed. Optional. */
     void (*drained)(void *ctx);
 
@@ -68,12 +81,13 @@ int sr_http_server_new(struct sr_http_server **out, struct sr_loop *loop, int fd
                        const struct sr_http_server_settings *settings, const struct sr_http_handler *handler,
                        void *ctx) SR_WARN_UNUSED;
 
-/* New limits and timeouts from the next request on (reload). */
+/* New limits and timeouts from the next request on, of HTTP/2 from the next connection on (reload). */
 void sr_http_server_set(struct sr_http_server *server, const struct sr_http_server_settings *settings);
 void sr_http_server_set_tls(struct sr_http_server *server, sr_tls_context *tls);
 
-/* Stops listening, closes idle connections, adds `Connection: close` to the next answers; `drained` is called
- * when the last connection is closed (never inside this call). */
+/* Stops listening, closes idle connections, adds `Connection: close` to the next answers, and sends GOAWAY to
+ * clients of HTTP/2, whose open streams finish; `drained` is called when the last connection is closed (never
+ * inside this call). */
 void sr_http_server_drain(struct sr_http_server *server);
 
 /* Closes everything now (`done` is called for running requests) and frees. NULL is allowed. Not from a
@@ -82,10 +96,21 @@ void sr_http_server_free(struct sr_http_server *server);
 
 size_t sr_http_server_connections(const struct sr_http_server *server);
 
+/* Since the server's start, except `busy`. */
+struct sr_http_server_counts {
+    uint64_t http1, http2; /* connections, by their protocol; counted when that is known */
+    uint64_t resets;       /* streams that the client reset before their end */
+    uint64_t floods; /* connections of HTTP/2 that were closed for resets, PING, SETTINGS or empty frames */
+    size_t busy;     /* connections with a request now */
+};
+struct sr_http_server_counts sr_http_server_counts(const struct sr_http_server *server);
+
 /* ---- the request ---- */
 
 /* All borrowed, valid as long as the request. */
 const struct sr_http_head *sr_http_request_head(const struct sr_http_request *request);
+/* "HTTP/1.0", "HTTP/1.1" or "HTTP/2". */
+struct sr_bytes sr_http_request_protocol(const struct sr_http_request *request);
 struct sr_arena *sr_http_request_arena(struct sr_http_request *request);
 const char *sr_http_request_peer(const struct sr_http_request *request);
 /* sr_clock_ns() when the first byte of this request's head was read. */
@@ -109,7 +134,8 @@ struct sr_http_response {
     const struct sr_header
         *headers; /* Connection, Content-Length, Transfer-Encoding and other hop-by-hop names are skipped */
     size_t header_count;
-    int64_t content_length; /* -1: chunked for HTTP/1.1, until close for HTTP/1.0 */
+    int64_t content_length; /* -1: the end of the stream in HTTP/2, chunked for HTTP/1.1, until close for
+                               HTTP/1.0 */
 };
 
 /* Writes the head, and the first slices of the body with it in one system call (count may be 0). All
@@ -141,14 +167,15 @@ int sr_http_request_finish(struct sr_http_request *request) SR_WARN_UNUSED;
 int sr_http_request_reply(struct sr_http_request *request, const struct sr_http_response *response,
                           struct sr_bytes body) SR_WARN_UNUSED;
 
-/* The answer cannot be completed (for example, the upstream was lost): the connection is closed so that the
- * client notices; `done` follows with complete = false, never inside this call. */
+/* The answer cannot be completed (for example, the upstream was lost): the connection is closed (HTTP/2: the
+ * stream is reset) so that the client notices; `done` follows with complete = false, never inside this call.
+ */
 void sr_http_request_abort(struct sr_http_request *request);
 
 /* Within `done`: the status that the server itself answered with (408, 413, 400 inside the body), else 0. */
 int sr_http_request_error_status(const struct sr_http_request *request);
 
-/* Bytes of responses that the kernel has not accepted. */
+/* Bytes of the response that the kernel, or the window of the client's stream, has not accepted. */
 size_t sr_http_request_queued(const struct sr_http_request *request);
 
 #endif

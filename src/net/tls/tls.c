@@ -22,7 +22,7 @@ struct sr_tls_context {
     SSL_CTX *ssl;
     bool server;
     bool insecure;
-    unsigned char alpn[16]; /* a length byte and the name, as in the ALPN extension */
+    unsigned char alpn[64]; /* length bytes and names, as in the ALPN extension */
     unsigned alpn_n;
 };
 
@@ -33,6 +33,7 @@ struct sr_tls {
     struct sr_buf output;
     size_t output_sent;
     bool shut;
+    char alpn[64];
     char reason[160];
 };
 
@@ -79,9 +80,25 @@ static int context_load(SSL_CTX *ssl, const struct sr_tls_settings *settings, st
     return SR_OK;
 }
 
+/* "a,b" as the extension has it. */
+static int alpn_list(struct sr_tls_context *context, const char *names)
+{
+    struct sr_bytes rest = sr_bytes_str(names);
+    if (rest.n > sizeof context->alpn - 2)
+        return SR_EINVAL;
+    while (rest.n) {
+        const char *comma = memchr(rest.p, ',', rest.n);
+        size_t n = comma ? (size_t)(comma - rest.p) : rest.n, used = comma ? n + 1 : n;
+        context->alpn[context->alpn_n++] = (unsigned char)n;
+        memcpy(context->alpn + context->alpn_n, rest.p, n);
+        context->alpn_n += (unsigned)n;
+        rest = sr_bytes_of(rest.p + used, rest.n - used);
+    }
+    return SR_OK;
+}
+
 int sr_tls_context_new(sr_tls_context **out, const struct sr_tls_settings *settings, struct sr_err *err)
 {
-    const char *alpn = settings->alpn ? settings->alpn : "http/1.1";
     sr_tls_context *context = sr_mem_calloc(1, sizeof *context);
     int rc = SR_ENOMEM, verify = SSL_VERIFY_NONE;
     if (!context)
@@ -90,8 +107,12 @@ int sr_tls_context_new(sr_tls_context **out, const struct sr_tls_settings *setti
     sr_ref_init(&context->ref);
     context->server = settings->server;
     context->insecure = settings->insecure && !settings->server;
-    context->alpn_n =
-        (unsigned)snprintf((char *)context->alpn, sizeof context->alpn, "%c%s", (int)strlen(alpn), alpn);
+    rc = alpn_list(context, settings->alpn ? settings->alpn : "http/1.1");
+    if (rc != SR_OK) {
+        sr_err_set(err, rc, "TLS: too many protocols");
+        goto out;
+    }
+    rc = SR_ENOMEM;
     context->ssl = SSL_CTX_new(settings->server ? TLS_server_method() : TLS_client_method());
     if (!context->ssl)
         goto out;
@@ -189,6 +210,11 @@ void sr_tls_free(struct sr_tls *tls)
     sr_mem_free(tls);
 }
 
+const char *sr_tls_alpn(const struct sr_tls *tls)
+{
+    return tls->alpn;
+}
+
 int sr_tls_feed(struct sr_tls *tls, const char *p, size_t n)
 {
     while (n) {
@@ -228,10 +254,17 @@ static int outcome(struct sr_tls *tls, int rc)
 
 int sr_tls_handshake(struct sr_tls *tls)
 {
+    const unsigned char *name = NULL;
+    unsigned n = 0;
     int rc;
     ERR_clear_error();
     rc = SSL_do_handshake(tls->ssl);
-    return rc == 1 ? SR_OK : outcome(tls, rc);
+    if (rc != 1)
+        return outcome(tls, rc);
+    SSL_get0_alpn_selected(tls->ssl, &name, &n);
+    if (n < sizeof tls->alpn && n)
+        memcpy(tls->alpn, name, n); /* the NUL is there */
+    return SR_OK;
 }
 
 int sr_tls_read(struct sr_tls *tls, char *out, size_t size, size_t *got)

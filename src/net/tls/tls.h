@@ -22,9 +22,10 @@ struct sr_tls_settings {
     const char *key_file;  /* PEM; NULL: the key is in cert_file */
     const char *ca_file; /* PEM bundle. Client: NULL = the system's CAs. Server: not NULL = clients must show
                             a certificate signed by it */
-    const char *alpn;    /* the one protocol offered or accepted, at most 14 bytes; NULL: "http/1.1". A server
-                            refuses a client that offers others only, and takes one that offers nothing */
-    bool insecure;       /* client only: neither chain nor host name are checked; set only by configuration */
+    const char *alpn; /* the protocols offered or accepted, with commas, the preferred one first, at most 62
+                         bytes in all; NULL: "http/1.1". A server refuses a client that offers others only,
+                         and takes one that offers nothing */
+    bool insecure;    /* client only: neither chain nor host name are checked; set only by configuration */
 };
 
 /* SR_EINVAL with a message that names the file and OpenSSL's reason; SR_ENOMEM. */
@@ -41,6 +42,9 @@ struct sr_tls;
  * IP address. Takes its own reference to the context. */
 int sr_tls_new(struct sr_tls **out, sr_tls_context *context, const char *host) SR_WARN_UNUSED;
 void sr_tls_free(struct sr_tls *tls);
+
+/* The protocol that ALPN chose; "" when none was, or before the handshake is done. Lives as long as `tls`. */
+const char *sr_tls_alpn(const struct sr_tls *tls);
 
 /* Accepts ciphertext from the peer (all of it). SR_ENOMEM. */
 int sr_tls_feed(struct sr_tls *tls, const char *p, size_t n) SR_WARN_UNUSED;

@@ -103,7 +103,7 @@ static void start_vector(struct sr_recall *r)
     if (r->vector || !is_semantic(r) || ready_mailbox(r))
         return;
     r->vector = sr_recall_vector_new(r->env.router->cache_reader, r->question.text, r->env.client,
-                                     *r->env.mailbox, vector_done, r);
+                                     &r->env.origin, *r->env.mailbox, vector_done, r);
 }
 
 void sr_recall_prefetch(struct sr_recall *r)

@@ -54,8 +54,8 @@ static void task_done(struct sr_task *task, int status)
 }
 
 struct sr_recall_vector *sr_recall_vector_new(struct sr_embedding_reader *reader, struct sr_bytes text,
-                                              uint64_t client, struct sr_mailbox *mailbox,
-                                              void (*done)(void *ctx), void *ctx)
+                                              uint64_t client, const struct sr_span_ref *origin,
+                                              struct sr_mailbox *mailbox, void (*done)(void *ctx), void *ctx)
 {
     struct sr_recall_vector *vector = sr_mem_calloc(1, sizeof *vector + text.n);
     if (!vector)
@@ -67,7 +67,7 @@ struct sr_recall_vector *sr_recall_vector_new(struct sr_embedding_reader *reader
     memcpy(vector->text, text.p, text.n);
     sr_task_ref(&vector->task); /* the producer's: the answer may arrive before the start returns */
     int rc = sr_embedding_read_start(&vector->read, reader, sr_bytes_of(vector->text, vector->n), client,
-                                     read_done, vector);
+                                     origin, read_done, vector);
     if (rc == SR_AGAIN) {
         sr_task_ref(&vector->task);
         sr_task_begin(&vector->task, &work);

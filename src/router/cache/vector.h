@@ -14,8 +14,8 @@ struct sr_recall_vector;
 /* Begins. `done` is called on the mailbox's thread when it is known or cannot be had, but not within this
  * call and not after sr_recall_vector_free. NULL: it cannot be had. */
 struct sr_recall_vector *sr_recall_vector_new(struct sr_embedding_reader *reader, struct sr_bytes text,
-                                              uint64_t client, struct sr_mailbox *mailbox,
-                                              void (*done)(void *ctx), void *ctx);
+                                              uint64_t client, const struct sr_span_ref *origin,
+                                              struct sr_mailbox *mailbox, void (*done)(void *ctx), void *ctx);
 /* Cancels it when it is not known yet. NULL is allowed. */
 void sr_recall_vector_free(struct sr_recall_vector *vector);
 

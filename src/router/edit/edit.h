@@ -16,7 +16,7 @@ struct sr_edit_inputs {
     const struct sr_router *router;
     const struct sr_request *doc; /* a complete body */
     size_t root_open;             /* `root_open` of its scan */
-    int model;                    /* chosen model */
+    int model;                    /* chosen model; -1: nothing is sent, the router itself answers */
     const struct sr_choice *choice;
     const struct sr_config_decision *decision; /* decision that won; NULL: none */
     const char *effort;                        /* of reasoning; "" = none */

@@ -4,6 +4,8 @@
 
 int sr_edit_model(struct sr_edit *edit)
 {
+    if (edit->in->model < 0) /* nothing is sent: the router itself answers */
+        return SR_OK;
     const char *lora = edit->in->choice->lora_name;
     const char *own = edit->in->router->config->models[edit->in->model].provider_model_id;
     const char *name = lora && lora[0] ? lora : own;

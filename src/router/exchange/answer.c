@@ -9,6 +9,7 @@
 #include "router/exchange/history.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
+#include "router/exchange/store.h"
 #include "router/exchange/trace.h"
 #include "router/reply/headers.h"
 
@@ -69,6 +70,14 @@ static const struct sr_response_guard_plan *plan_guard(sr_exchange *x, struct sr
     return plan;
 }
 
+/* Would an answer that cannot be read pass a guard that blocks? */
+static bool must_read(const sr_exchange *x)
+{
+    const struct sr_config_decision *decision = plugin_of(x);
+    return x->translation || (decision && decision->plugins.response_jailbreak.action == SR_RESPONSE_BLOCK &&
+                              decision->plugins.response_jailbreak.on_error == SR_ON_ERROR_MATCH);
+}
+
 /* Does the upstream forbid to keep the answer? */
 static bool forbids(const struct sr_header *headers, size_t n)
 {
@@ -100,12 +109,18 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     const struct sr_config_decision *guard =
         x->record.guard.decision >= 0 ? &x->router->config->decisions[x->record.guard.decision] : NULL;
     struct sr_response_guard_plan plan;
+    enum sr_coding coding = sr_answer_coding_of(headers, n_headers);
+    if (!x->head.answer_unseen)
+        sr_answer_coding_begin(&x->coding, coding, status / 100 == 2 && must_read(x));
+    bool undoes = sr_answer_coding_undoes(&x->coding);
     struct sr_answer_head head = {
         .status = status,
-        .mode = sr_answer_mode_of(status, headers, n_headers),
+        .mode = sr_answer_mode_of(status, headers, n_headers, undoes || coding == SR_CODING_NONE),
         .dialect = x->body.doc.dialect,
         .paths = sr_dialect_answer_paths(x->router->paths, x->body.doc.dialect),
         .keeps = keeps(x, headers, n_headers),
+        .stores = sr_exchange_store_max(x),
+        .previous = x->stored.previous,
         .strip_usage = x->edited.hidden_usage,
         .restores = guard && guard->plugins.guard.restore ? &x->edited.redaction : NULL,
         .guard = status / 100 == 2 ? plan_guard(x, &plan) : NULL,
@@ -116,12 +131,12 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     x->record.times.answer_head = sr_clock_ns();
     sr_answer_begin(&x->answer, &head);
     struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer),
-                                       sr_answer_translation_holds(&x->answer.translation)};
+                                       sr_answer_translation_holds(&x->answer.translation), undoes};
     sr_exchange_note_answer(x);
     sr_exchange_note_target(x);
     sr_exchange_try_answered(x, status);
     sr_exchange_note_replay(x);
-    sr_exchange_capture_begin(x, headers, n_headers);
+    sr_exchange_capture_begin(x, undoes || coding == SR_CODING_NONE);
     struct sr_header_edits own;
     sr_headers_answer(&x->record, x->router, &answer, &x->arena, &own);
     own.struct_size = edits->struct_size < sizeof own ? edits->struct_size : sizeof own;
@@ -130,7 +145,7 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
 
 bool sr_exchange_answer_held(const sr_exchange *x)
 {
-    return sr_response_guard_holds_head(&x->answer.guard) ||
+    return x->coding.unknown || sr_response_guard_holds_head(&x->answer.guard) ||
            sr_answer_translation_holds(&x->answer.translation);
 }
 
@@ -161,15 +176,25 @@ static void refuse_answer(sr_exchange *x, enum sr_answer_step step)
     sr_exchange_refuse(x, &refusal);
 }
 
-/* A whole answer that cannot be translated: the client gets an error instead. */
-static void refuse_untranslated(sr_exchange *x)
+/* A whole answer that cannot be translated or decompressed: the client gets an error instead. */
+static void refuse_unusable(sr_exchange *x, const char *why)
 {
     struct sr_refusal refusal;
-    sr_refuse(&refusal, 502, "bad_upstream_answer", NULL,
-              "the upstream's answer cannot be translated into the API of the request");
+    sr_refuse(&refusal, 502, "bad_upstream_answer", NULL, "%s", why);
     refusal.reason = "bad_upstream_answer";
     sr_exchange_note_answer(x);
     sr_exchange_refuse(x, &refusal);
+}
+
+static const char unknown_coding[] = "the upstream's answer has a content-encoding that cannot be undone";
+
+bool sr_exchange_answer_refused(sr_exchange *x)
+{
+    if (!x->coding.unknown || x->coding.told)
+        return false;
+    x->coding.told = true;
+    refuse_unusable(x, unknown_coding);
+    return true;
 }
 
 /* Acts on a step of the answer; `blocked`: the answer was blocked before. */
@@ -183,10 +208,36 @@ static enum sr_answer_step take_step(sr_exchange *x, enum sr_answer_step step, b
     if (!blocked && answer->guard.ended)
         refuse_answer(x, step);
     else if (step == SR_ANSWER_REPLACE && answer->translation.failed)
-        refuse_untranslated(x);
+        refuse_unusable(x, "the upstream's answer cannot be translated into the API of the request");
+    sr_exchange_store_answer(x);
     *slices = answer->out.slices;
     *n_slices = answer->out.n;
     return step;
+}
+
+/* The coding of the answer cannot be undone: its place is taken by an error, or a stream ends with one. */
+static enum sr_answer_step end_coded(sr_exchange *x, bool last, const struct sr_bytes **slices,
+                                     size_t *n_slices)
+{
+    struct sr_dialect_error error = {SR_LIT("the upstream's answer cannot be decompressed"), "server_error",
+                                     "bad_upstream_answer", NULL};
+    bool begun = x->answer.mode == SR_ANSWER_SSE && x->answer.bytes && !sr_exchange_answer_held(x);
+    *n_slices = 0;
+    if (x->coding.told)
+        return SR_ANSWER_GO;
+    if (sr_exchange_answer_held(x) && !last)
+        return SR_ANSWER_HOLD;
+    x->coding.told = true;
+    sr_buf_clear(&x->reply);
+    if (!begun || sr_exchange_error_event(x, &error, &x->reply)) {
+        refuse_unusable(x, unknown_coding);
+        return SR_ANSWER_REPLACE;
+    }
+    x->record.error_reason = error.code;
+    x->answer.out.slices[0] = sr_buf_view(&x->reply);
+    *slices = x->answer.out.slices;
+    *n_slices = 1;
+    return SR_ANSWER_END;
 }
 
 enum sr_answer_step sr_exchange_answer_next(sr_exchange *x, const struct sr_bytes **slices, size_t *n_slices)
@@ -199,12 +250,15 @@ enum sr_answer_step sr_exchange_answer_body(sr_exchange *x, const void *p, size_
                                             const struct sr_bytes **slices, size_t *n_slices)
 {
     bool blocked = x->answer.guard.ended;
+    struct sr_bytes in = sr_bytes_of(p, n);
     if (n) {
         x->record.times.last_token = sr_clock_ns();
         sr_ticket_first_byte(&x->ticket);
     }
-    sr_exchange_capture(x, sr_bytes_of(p, n));
-    return take_step(x, sr_answer_body(&x->answer, sr_bytes_of(p, n), last), blocked, slices, n_slices);
+    if (sr_answer_coding_undo(&x->coding, &in, last))
+        return end_coded(x, last, slices, n_slices);
+    sr_exchange_capture(x, in);
+    return take_step(x, sr_answer_body(&x->answer, in, last), blocked, slices, n_slices);
 }
 
 void sr_exchange_answer_headers(sr_exchange *x, const struct sr_header **headers, size_t *n_headers)

@@ -16,6 +16,11 @@ void sr_exchange_answer_timeout(sr_exchange *x);
 int sr_exchange_error_event(const sr_exchange *x, const struct sr_dialect_error *error,
                             struct sr_buf *out) SR_WARN_UNUSED;
 
+/* After the head of an answer that must be read and cannot, as the head itself shows: makes an error the
+ * verdict and returns true, so that a door whose client has no head yet can answer with it at once. Else the
+ * body's step says so. */
+bool sr_exchange_answer_refused(sr_exchange *x);
+
 /* Keeps a complete answer in the cache, if the request's policy says so. Before the end is reported. */
 void sr_exchange_keep(sr_exchange *x, enum sr_end how);
 

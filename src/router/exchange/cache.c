@@ -10,6 +10,8 @@
 #include "router/exchange/permit.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
+#include "router/exchange/store.h"
+#include "router/exchange/trace.h"
 
 /* Replies with what the cache has. */
 static void reply_cached(sr_exchange *x, bool early)
@@ -18,8 +20,10 @@ static void reply_cached(sr_exchange *x, bool early)
     sr_exchange_begin_reply(x, SR_OUTCOME_CACHED, 200, "cache");
     x->record.model_name = x->router->config->models[x->record.model].name;
     sr_exchange_note_cache(x, early);
-    sr_exchange_finish_reply(x, sr_replay_content_type(fields->form),
-                             sr_replay_answer(fields, &x->body.doc, x->router, &x->reply));
+    int rc = sr_replay_answer(fields, &x->body.doc, x->router, &x->reply);
+    if (!rc)
+        sr_exchange_store_reply(x, fields->form == SR_CACHE_SSE, true);
+    sr_exchange_finish_reply(x, sr_replay_content_type(fields->form), rc);
 }
 
 /* ---- before any signal ---- */
@@ -37,6 +41,7 @@ static bool begin_recall(sr_exchange *x)
         .doc = &x->body.doc,
         .target = x->head.path.target,
         .client = sr_identity_client(&x->identity, x->head.peer),
+        .origin = sr_exchange_origin(x),
         .done = x->resumed,
         .ctx = x,
     };
@@ -54,8 +59,8 @@ static enum sr_phase_step answer_early(sr_exchange *x)
 
 static enum sr_phase_step begin_early(sr_exchange *x)
 {
-    if (!x->router->caches || x->head.skip || (x->named && !sr_exchange_caches_named(x)) ||
-        !begin_recall(x) || !x->recall.record)
+    if (!x->router->caches || x->head.skip || sr_body_is_upload(&x->body) ||
+        (x->named && !sr_exchange_caches_named(x)) || !begin_recall(x) || !x->recall.record)
         return SR_PHASE_NEXT;
     struct sr_record before = x->record;
     if (sr_replay_read_verdict(&x->recall.record->f, x->router->config, &x->arena, &x->record) == SR_OK &&
@@ -69,7 +74,8 @@ static enum sr_phase_step begin_early(sr_exchange *x)
 
 bool sr_exchange_caches_named(const sr_exchange *x)
 {
-    return x->router->caches && x->router->config->global.cache.use.set && !x->head.skip;
+    return x->router->caches && x->router->config->global.cache.use.set && !x->head.skip &&
+           !sr_body_is_upload(&x->body);
 }
 
 /* It waits for the limits only. */

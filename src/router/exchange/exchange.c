@@ -12,6 +12,7 @@
 #include "router/cache/vector.h"
 #include "router/exchange/answer.h"
 #include "router/exchange/cache.h"
+#include "router/exchange/embed.h"
 #include "router/exchange/limit.h"
 #include "router/exchange/permit.h"
 #include "router/exchange/phases.h"
@@ -21,6 +22,8 @@
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
 #include "router/exchange/route.h"
+#include "router/exchange/send.h"
+#include "router/exchange/store.h"
 #include "router/exchange/tiers.h"
 #include "router/exchange/trace.h"
 #include "router/exchange/translate.h"
@@ -34,6 +37,18 @@
 #define EXPLAIN_MAX    ((size_t)4 << 20)
 
 /* ---- beginning ---- */
+
+/* A stored response: read, with `/input_items` behind its id its items, or removed. */
+static void begin_stored(sr_exchange *x, struct sr_bytes rest)
+{
+    const char *slash = memchr(rest.p, '/', rest.n);
+    enum sr_stored_act act = sr_bytes_eq(x->head.method, SR_LIT("DELETE")) ? SR_STORED_DELETE
+                             : slash                                       ? SR_STORED_ITEMS
+                                                                           : SR_STORED_GET;
+    x->stored.act = act;
+    x->stored.id = sr_bytes_of(rest.p, slash ? (size_t)(slash - rest.p) : rest.n);
+    sr_exchange_begin_phases(x, SR_PHASES_STORED);
+}
 
 static void admit(sr_exchange *x)
 {
@@ -54,6 +69,12 @@ static void admit(sr_exchange *x)
     case SR_ADMIT_MODEL:
         sr_exchange_reply_model(x, rest);
         break;
+    case SR_ADMIT_STORED:
+        begin_stored(x, rest);
+        break;
+    case SR_ADMIT_OPTIONS:
+        sr_exchange_reply_options(x, rest);
+        break;
     case SR_ADMIT_REFUSED:
         sr_exchange_refuse(x, &refusal);
         break;
@@ -72,6 +93,8 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
     int rc = sr_head_read(&x->head, head, config, &x->arena);
     if (!rc)
         rc = sr_identity_read(&x->identity, &source, config, &x->arena);
+    if (!rc)
+        rc = sr_exchange_own_state(x, head->headers, head->n_headers);
     if (rc)
         return rc;
     x->head.skip &= !x->router->guarded || x->identity.may_skip;
@@ -83,8 +106,10 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
     sr_exchange_note_head(x);
     sr_exchange_begin_trace(x);
     admit(x);
-    if (x->record.has_verdict)
+    if (x->record.has_verdict || x->state == SR_EXCHANGE_WAITING)
         return SR_OK;
+    if (x->head.coding != SR_CODING_NONE && sr_inflate_new(&x->inflate, x->head.coding))
+        return SR_ENOMEM;
     if (!x->head.skip)
         sr_prefetch_init(&x->prefetch, x->router->signals, x->body.doc.dialect);
     return sr_body_begin(&x->body, x->router, &x->head, &x->arena);
@@ -122,6 +147,15 @@ static void on_resumed(void *ctx)
 sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                              const struct sr_exchange_env *env)
 {
+    struct sr_router *router = sr_runtime_router(runtime);
+    sr_exchange *x = sr_exchange_new_by(runtime, router, head, env);
+    sr_router_unref(router);
+    return x;
+}
+
+sr_exchange *sr_exchange_new_by(sr_runtime *runtime, struct sr_router *router,
+                                const struct sr_request_head *head, const struct sr_exchange_env *env)
+{
     uint64_t start = sr_clock_ns();
     struct sr_request_head own_head;
     if (!sr_abi_take(&own_head, sizeof own_head, SR_ABI_UP_TO(struct sr_request_head, passing_max), head))
@@ -135,7 +169,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
         return NULL;
     }
     x->runtime = runtime;
-    x->router = sr_runtime_router(runtime);
+    x->router = sr_router_ref(router);
     x->metrics = x->router->config->global.metrics ? sr_runtime_metrics_table(runtime) : NULL;
     sr_record_init(&x->record);
     x->record.times.started = start;
@@ -154,8 +188,10 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_buf_init(&x->captured, 0);
     sr_answer_init(&x->answer);
+    sr_answer_coding_init(&x->coding);
     if (exchange_init(x, &own_head)) {
         sr_router_unref(x->router);
+        sr_inflate_free(x->inflate);
         sr_body_dispose(&x->body);
         sr_buf_dispose(&x->reply);
         sr_arena_dispose(&x->arena);
@@ -190,7 +226,9 @@ static struct sr_bytes tenant_of(const sr_exchange *x)
 static void on_complete(sr_exchange *x)
 {
     struct sr_refusal refusal;
-    if (sr_body_is_named(&x->body) && !is_guarded(x)) {
+    if (x->body.builtin && !is_guarded(x)) {
+        sr_exchange_begin_phases(x, SR_PHASES_EMBED);
+    } else if (sr_body_is_named(&x->body) && !is_guarded(x)) {
         bool touched = needs_alias(x) || sr_exchange_caches_named(x);
         x->record.outcome = SR_OUTCOME_PASSED;
         x->named = true;
@@ -198,7 +236,7 @@ static void on_complete(sr_exchange *x)
     } else if (!sr_body_check(&x->body, &refusal)) {
         sr_exchange_refuse(x, &refusal);
     } else {
-        sr_exchange_begin_phases(x, SR_PHASES_ROUTE);
+        sr_exchange_begin_phases(x, x->body.builtin ? SR_PHASES_EMBED_GUARDED : SR_PHASES_ROUTE);
     }
 }
 
@@ -256,12 +294,47 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         sr_exchange_refuse(x, &refusal);
     else if (step == SR_BODY_COMPLETE)
         on_complete(x);
-    else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !sr_exchange_caches_named(x) &&
-             !sr_exchange_has_limits(x) && !sr_exchange_picks_by_body(x, body->model) &&
-             sr_exchange_translates(x, body->model) < 0)
+    else if (sr_body_is_named(body) && !x->inflate && !needs_alias(x) && !is_guarded(x) &&
+             !sr_exchange_caches_named(x) && !sr_exchange_has_limits(x) &&
+             !sr_exchange_picks_by_body(x, body->model) && sr_exchange_translates(x, body->model) < 0 &&
+             !sr_exchange_keeps_state(x))
         begin_streaming(x);
-    else if (!body->whole)
+    else if (!body->whole && !sr_body_is_upload(body))
         prefetch(x);
+}
+
+static void refuse_coded(sr_exchange *x, int rc)
+{
+    struct sr_refusal refusal;
+    if (rc == SR_ENOMEM)
+        sr_refuse_memory(&refusal);
+    else if (rc == SR_ELIMIT)
+        sr_refuse(&refusal, 413, "request_too_large", NULL,
+                  "the compressed request body expands more than %u times", SR_INFLATE_RATIO);
+    else
+        sr_refuse(&refusal, 400, "invalid_encoding", NULL,
+                  rc == SR_MORE ? "the compressed request body ends before its end"
+                                : "the request body cannot be decompressed as its content-encoding says");
+    refusal.reason = "parse_error";
+    sr_exchange_refuse(x, &refusal);
+}
+
+/* The same without the coding of the body; the pieces are read as they come out of it. */
+static void read_coded(sr_exchange *x, struct sr_bytes in, bool last)
+{
+    struct sr_bytes piece;
+    int rc = SR_OK;
+    while (rc == SR_OK && x->state == SR_EXCHANGE_READING) {
+        rc = sr_inflate_next(x->inflate, &in, &piece);
+        if (piece.n && (rc == SR_OK || rc == SR_MORE))
+            read_chunk(x, piece.p, piece.n, false);
+    }
+    if (x->state != SR_EXCHANGE_READING)
+        return;
+    if (rc != SR_MORE || (last && !sr_inflate_is_whole(x->inflate)))
+        refuse_coded(x, rc);
+    else if (last)
+        read_chunk(x, NULL, 0, true);
 }
 
 /* After a streaming verdict: checks that the rest does not contradict the beginning. */
@@ -285,7 +358,9 @@ enum sr_step sr_exchange_body(sr_exchange *x, const void *p, size_t n, bool last
     bool had_verdict = x->record.has_verdict;
     if (x->state == SR_EXCHANGE_STREAMING)
         return stream_chunk(x, p, n, last);
-    if (x->state == SR_EXCHANGE_READING)
+    if (x->state == SR_EXCHANGE_READING && x->inflate)
+        read_coded(x, sr_bytes_of(p, n), last);
+    else if (x->state == SR_EXCHANGE_READING)
         read_chunk(x, p, n, last);
     book_time(x, start, had_verdict);
     if (x->record.has_verdict)
@@ -295,7 +370,7 @@ enum sr_step sr_exchange_body(sr_exchange *x, const void *p, size_t n, bool last
 
 bool sr_exchange_body_whole(const sr_exchange *x)
 {
-    return x->body.whole;
+    return x->body.whole && (!x->inflate || sr_inflate_is_whole(x->inflate));
 }
 
 /* ---- waiting ---- */
@@ -320,7 +395,9 @@ void sr_exchange_timeout(sr_exchange *x)
 /* Cancels what is in progress; late results are dropped. */
 static void drop_signals(sr_exchange *x)
 {
+    sr_exchange_embed_dispose(x);
     sr_routing_dispose(&x->routing);
+    sr_state_ask_dispose(&x->stored.ask);
     sr_recall_dispose(&x->recall);
     sr_limiting_dispose(&x->limiting);
     sr_pick_dispose(&x->pick);
@@ -355,6 +432,18 @@ static void forward_next(sr_exchange *x)
     sr_exchange_note_next_model(x, model);
 }
 
+const struct sr_verdict *sr_exchange_verdict_for(sr_exchange *x, size_t target)
+{
+    struct sr_err err = {0};
+    if (x->state == SR_EXCHANGE_READING || !x->record.has_verdict || x->record.action != SR_ACTION_FORWARD ||
+        target >= x->verdict.n_targets)
+        return NULL;
+    int rc = sr_exchange_aim(x, (int)target, &err);
+    if (rc)
+        sr_exchange_refuse_translation(x, rc, &err);
+    return &x->verdict;
+}
+
 const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
 {
     if (x->state != SR_EXCHANGE_SETTLED || x->record.action != SR_ACTION_FORWARD || x->verdict.streaming)
@@ -376,8 +465,13 @@ static void note_pick(sr_exchange *x)
         return;
     int at = sr_ticket_choose(&x->ticket);
     at = at >= 0 ? at : sr_exchange_choose_pool(x, false);
-    if (at >= 0)
+    if (at >= 0) {
+        struct sr_err err = {0};
         sr_ticket_assume(&x->ticket, (size_t)at);
+        if (sr_exchange_aim(x, at, &err))
+            sr_log(SR_LOG_DEBUG, "explain", "the request cannot be translated for its worker: %s",
+                   err.message);
+    }
     sr_exchange_note_target(x);
 }
 
@@ -415,9 +509,11 @@ static void finish(sr_exchange *x, enum sr_end how)
     sr_exchange_leave_pools(x);
     sr_ticket_dispose(&x->ticket);
     sr_answer_dispose(&x->answer);
+    sr_answer_coding_dispose(&x->coding);
     drop_signals(x);
     sr_prefetch_dispose(&x->prefetch);
     sr_body_dispose(&x->body);
+    sr_inflate_free(x->inflate);
     sr_buf_dispose(&x->reply);
     sr_buf_dispose(&x->translated);
     sr_buf_dispose(&x->explain);

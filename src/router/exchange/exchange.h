@@ -10,6 +10,7 @@
 #ifndef SR_ROUTER_EXCHANGE_EXCHANGE_H
 #define SR_ROUTER_EXCHANGE_EXCHANGE_H
 
+#include "base/gzip.h"
 #include "pool/ticket.h"
 #include "router/cache/recall.h"
 #include "router/edit/edit.h"
@@ -21,8 +22,10 @@
 #include "router/request/body.h"
 #include "router/request/prefetch.h"
 #include "router/response/answer.h"
+#include "router/response/coding.h"
 #include "router/response/translate.h"
 #include "router/route/route.h"
+#include "router/state/ask.h"
 #include "router/tools/choose.h"
 
 enum sr_exchange_state {
@@ -33,6 +36,7 @@ enum sr_exchange_state {
 };
 
 struct sr_phase;
+struct sr_embeddings;
 
 /* A body as it will be sent. */
 struct sr_sending {
@@ -54,6 +58,30 @@ struct sr_exchange_pools {
     struct sr_tier_size size;
     size_t at;                      /* in the order: where the exchange's ticket is */
     struct sr_exchange_place *left; /* [tiers.n]: of the others; NULL: none yet */
+};
+
+/* What a request means to the store of Responses. */
+enum sr_stored_act {
+    SR_STORED_CONTINUE, /* it continues a response, or none */
+    SR_STORED_GET,
+    SR_STORED_ITEMS,
+    SR_STORED_DELETE,
+};
+
+struct sr_exchange_stored {
+    enum sr_stored_act act;
+    struct sr_bytes owner;    /* whose responses it may name: a name, or a hash */
+    struct sr_bytes id;       /* of the response that it names; "" = none */
+    struct sr_bytes previous; /* the same as JSON, once its items are in the body; else empty */
+    struct sr_state_ask ask;
+    int turns; /* of the conversation before it */
+    bool kept; /* its own response is in the store */
+};
+
+/* What the request is for, found before its model is known; `from` NULL: nothing has asked. */
+struct sr_exchange_workload {
+    enum sr_workload workload;
+    const char *from;
 };
 
 /* Owned by one thread. Everything it points to lives in its arena, its buffers or its router. */
@@ -82,10 +110,13 @@ struct sr_exchange {
     /* stages of the request */
     struct sr_head head;
     struct sr_identity identity;
+    struct sr_session session;
     struct sr_body body;
+    struct sr_inflate *inflate; /* undoes the coding of its bytes; NULL: they have none */
     struct sr_prefetch prefetch;
     struct sr_mailbox *mailbox; /* receives results of other threads; NULL: none */
     struct sr_routing routing;
+    struct sr_exchange_stored stored;
     struct sr_recall recall;
     struct sr_limiting limiting;
     struct sr_edited edited;
@@ -93,7 +124,12 @@ struct sr_exchange {
     struct sr_pick pick;                   /* what takes time for the policy that picks the worker */
     struct sr_pool_ask *ask;               /* all that it needs of this request; NULL: not made yet */
     const struct sr_router_pool *ask_pool; /* whose policy that is */
+    uint64_t kv_root;                      /* of its cache blocks: sr_pool_kv_root */
     struct sr_sending sending;
+    struct sr_sending untranslated;   /* the same in the client's API */
+    struct sr_embeddings *embeddings; /* that are computed here; NULL: none */
+    uint64_t embed_deadline_ns;
+    uint64_t own_tokens; /* that were computed here */
     struct sr_translation
         *translation;              /* between the client's API and the model's; NULL: they are the same */
     struct sr_buf translated;      /* the body that is sent then */
@@ -102,14 +138,16 @@ struct sr_exchange {
     /* for the door */
     struct sr_verdict verdict;
     struct sr_ticket ticket; /* set when the verdict forwards */
+    struct sr_exchange_workload workload;
     struct sr_exchange_pools pools;
     struct sr_buf reply;
     struct sr_buf explain;
 
     struct sr_answer answer;
-    bool answer_found;      /* the finding of the answer guard was reported */
-    struct sr_buf captured; /* of the answer's body, for replay; its maximum is 0 where nothing is */
-    bool captured_cut;      /* there was more */
+    struct sr_answer_coding coding; /* of its bytes */
+    bool answer_found;              /* the finding of the answer guard was reported */
+    struct sr_buf captured;         /* of the answer's body, for replay; its maximum is 0 where nothing is */
+    bool captured_cut;              /* there was more */
 };
 
 #endif

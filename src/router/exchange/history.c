@@ -5,6 +5,7 @@
 #include "router/exchange/history.h"
 
 #include "router/report/history.h"
+#include "router/report/why.h"
 #include "router/runtime.h"
 
 #include <stdio.h>
@@ -38,22 +39,12 @@ void sr_exchange_note_replay(sr_exchange *x)
 
 /* ---- the answer's body ---- */
 
-static bool is_encoded(const struct sr_header *headers, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (sr_bytes_eq_nocase(headers[i].name, SR_LIT("content-encoding")) &&
-            !sr_bytes_eq_nocase(headers[i].value, SR_LIT("identity")))
-            return true;
-    return false;
-}
-
-void sr_exchange_capture_begin(sr_exchange *x, const struct sr_header *headers, size_t n_headers)
+void sr_exchange_capture_begin(sr_exchange *x, bool plain)
 {
     const struct sr_config_replay_capture *capture = capture_of(x);
     sr_buf_dispose(&x->captured); /* an answer of another model came before */
     x->captured_cut = false;
-    x->captured.max =
-        capture && capture->response_body && !is_encoded(headers, n_headers) ? capture->max_body_bytes : 0;
+    x->captured.max = capture && capture->response_body && plain ? capture->max_body_bytes : 0;
 }
 
 void sr_exchange_capture(sr_exchange *x, struct sr_bytes piece)
@@ -108,18 +99,21 @@ void sr_exchange_report_history(sr_exchange *x)
 {
     const struct sr_config_replay_capture *capture = capture_of(x);
     bool followed = x->recall.purpose == SR_PURPOSE_SERVE && sr_runtime_is_followed(x->runtime);
-    struct sr_history_bodies bodies = {.request = SR_LIT(""), .response = SR_LIT("")};
+    struct sr_history_more more = {.request = SR_LIT(""), .response = SR_LIT(""), .why = SR_LIT("")};
     struct sr_history_entry *entry;
-    struct sr_buf body;
+    struct sr_buf body, why;
     if (!capture && !followed)
         return;
     sr_exchange_note_replay(x);
+    sr_buf_init(&why, SR_WHY_MAX);
+    if (followed && sr_report_why(&x->record, x->router, &why) == SR_OK)
+        more.why = sr_buf_view(&why);
     sr_buf_init(&body, capture ? capture->max_body_bytes : 0);
     if (capture && capture->request_body)
-        bodies.request = request_body(x, capture->max_body_bytes, &body, &bodies.request_cut);
+        more.request = request_body(x, capture->max_body_bytes, &body, &more.request_cut);
     if (capture && capture->response_body)
-        bodies.response = response_body(x, capture->max_body_bytes, &bodies.response_cut);
-    if (sr_report_history(&x->record, x->router, &bodies, &entry) == SR_OK) {
+        more.response = response_body(x, capture->max_body_bytes, &more.response_cut);
+    if (sr_report_history(&x->record, x->router, &more, &entry) == SR_OK) {
         if (capture)
             sr_history_add(sr_runtime_kept(x->runtime), entry);
         if (followed)
@@ -127,4 +121,5 @@ void sr_exchange_report_history(sr_exchange *x)
         sr_history_entry_unref(entry);
     }
     sr_buf_dispose(&body);
+    sr_buf_dispose(&why);
 }

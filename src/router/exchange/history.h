@@ -11,8 +11,9 @@
  * more than once changes nothing. */
 void sr_exchange_note_replay(sr_exchange *x);
 
-/* The head of the upstream's answer: its body is captured from now on, where that is asked for. */
-void sr_exchange_capture_begin(sr_exchange *x, const struct sr_header *headers, size_t n_headers);
+/* The head of the upstream's answer: its body is captured from now on, where that is asked for and no content
+ * coding is left on it (`plain`). */
+void sr_exchange_capture_begin(sr_exchange *x, bool plain);
 /* A piece of the body, as the upstream sent it. */
 void sr_exchange_capture(sr_exchange *x, struct sr_bytes piece);
 

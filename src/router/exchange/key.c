@@ -43,15 +43,16 @@ static int inject(sr_exchange *x, struct sr_target *target, const struct sr_conf
     return SR_OK;
 }
 
-int sr_exchange_key_inject(sr_exchange *x, struct sr_bytes value, const struct sr_target **targets, size_t n)
+int sr_exchange_key_inject(sr_exchange *x, const struct sr_router_pool *pool, struct sr_bytes value,
+                           const struct sr_target **targets, size_t n)
 {
     const struct sr_config_model *model = &x->router->config->models[x->record.model];
+    const struct sr_config_backend *pattern = model->n_backends ? &model->backends[0] : NULL;
     struct sr_target *own = sr_arena_calloc(&x->arena, n + 1, sizeof *own);
     int rc = own ? SR_OK : SR_ENOMEM;
     for (size_t i = 0; i < n && !rc; i++) {
         own[i] = (*targets)[i];
-        rc = inject(x, &own[i], model->n_backends ? &model->backends[i < model->n_backends ? i : 0] : NULL,
-                    value);
+        rc = inject(x, &own[i], pool->discovered ? pattern : pool->backends[i], value);
     }
     if (!rc)
         *targets = own;

@@ -13,9 +13,9 @@ enum sr_exchange_key {
 /* Whose key a request for this model has; `value` is filled for SR_KEY_INJECTED. */
 enum sr_exchange_key sr_exchange_key_for(const sr_exchange *x, int model, struct sr_bytes *value);
 
-/* Replaces *targets [n] of the record's model by copies with the injected key in place of theirs. SR_ENOMEM.
- */
-int sr_exchange_key_inject(sr_exchange *x, struct sr_bytes value, const struct sr_target **targets,
-                           size_t n) SR_WARN_UNUSED;
+/* Replaces *targets [n] of a pool of the record's model by copies with the injected key in place of theirs.
+ * SR_ENOMEM. */
+int sr_exchange_key_inject(sr_exchange *x, const struct sr_router_pool *pool, struct sr_bytes value,
+                           const struct sr_target **targets, size_t n) SR_WARN_UNUSED;
 
 #endif

@@ -1,5 +1,6 @@
 /* From the exchange to the stage limit/limiting, and back into the record. */
 #include "router/exchange/limit.h"
+#include "router/exchange/mail.h"
 
 #include "base/clock.h"
 #include "router/exchange/reply.h"
@@ -58,10 +59,11 @@ static enum sr_limiting_state start(sr_exchange *x, int model, uint64_t tokens, 
                                        .look = look,
                                        .prompt_tokens = tokens,
                                        .now_ms = sr_clock_wall_ns() / SR_NS_PER_MS};
-    if (x->env.post && !x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
+    struct sr_mailbox *mailbox = sr_exchange_mailbox(x);
+    if (x->env.post && !mailbox)
         return l->state = SR_LIMITING_AWAY;
-    int rc = sr_limiting_start(l, sr_runtime_limiter(x->runtime), x->router->config, &subject, x->mailbox,
-                               &x->arena);
+    int rc =
+        sr_limiting_start(l, sr_runtime_limiter(x->runtime), x->router->config, &subject, mailbox, &x->arena);
     if (rc == SR_ENOMEM)
         l->state = SR_LIMITING_AWAY;
     return l->state;
@@ -134,8 +136,8 @@ static void note(sr_exchange *x, unsigned retry_s, uint64_t reset_s)
     bool cost = item->what == SR_LIMIT_COST;
     x->record.limit =
         (struct sr_record_limit){.rule = item->rule->name,
-                                 .max = cost ? (int64_t)item->rule->cost : l->limits[l->result.which].max,
-                                 .remaining = cost ? 0 : l->result.remaining,
+                                 .max = cost ? item->rule->cost : (double)l->limits[l->result.which].max,
+                                 .remaining = cost ? 0 : (double)l->result.remaining,
                                  .reset_s = reset_s,
                                  .no_retry = retry_s == 0 || retry_s > SHOULD_RETRY_S};
 }
@@ -252,6 +254,10 @@ void sr_exchange_limit_settle(sr_exchange *x)
     const struct sr_record *r = &x->record;
     if (x->limiting.state != SR_LIMITING_PASSED || x->limiting.n == 0)
         return;
+    if (x->own_tokens) {
+        sr_limiting_settle(&x->limiting, x->own_tokens, 0);
+        return;
+    }
     if (r->answer_status / 100 != 2) {
         sr_limiting_settle(&x->limiting, 0, 0);
         return;

@@ -28,6 +28,8 @@ struct sr_phase {
     bool hurries;                    /* it does not wait once a phase was given up */
 };
 
+extern const struct sr_phase sr_phase_expand; /* stored.c: items of the response that it continues */
+extern const struct sr_phase sr_phase_stored; /* stored.c: a stored response is read or removed */
 extern const struct sr_phase sr_phase_look;   /* limit.c: limits that are known before routing */
 extern const struct sr_phase sr_phase_early;  /* cache.c: an answer that is known before any signal */
 extern const struct sr_phase sr_phase_route;  /* route.c: signals, decision, guards, the choice of a model */
@@ -37,6 +39,8 @@ extern const struct sr_phase sr_phase_tools;  /* tools.c: which tools the model 
 extern const struct sr_phase sr_phase_recall; /* cache.c: an answer to the same question */
 extern const struct sr_phase sr_phase_whole;  /* edit.c: the body as it came */
 extern const struct sr_phase sr_phase_edit;   /* edit.c: the edited body */
+extern const struct sr_phase sr_phase_upload; /* edit.c: of a form, the body that its document stands for */
+extern const struct sr_phase sr_phase_embed;  /* embed.c: vectors of the texts, as the reply */
 extern const struct sr_phase sr_phase_translate; /* translate.c: the body in the API of the upstream */
 extern const struct sr_phase sr_phase_pick;      /* send.c: what the policy that picks the worker needs */
 extern const struct sr_phase sr_phase_send;      /* send.c: the verdict to forward */

@@ -4,30 +4,44 @@
 #include "base/clock.h"
 
 static const struct sr_phase *const route[] = {
-    &sr_phase_look,      &sr_phase_early, &sr_phase_route,  &sr_phase_permit,
-    &sr_phase_limit,     &sr_phase_tools, &sr_phase_recall, &sr_phase_edit,
+    &sr_phase_expand,    &sr_phase_look,  &sr_phase_early,  &sr_phase_route, &sr_phase_permit,
+    &sr_phase_limit,     &sr_phase_tools, &sr_phase_recall, &sr_phase_edit,  &sr_phase_upload,
     &sr_phase_translate, &sr_phase_pick,  &sr_phase_send,
 };
 
 static const struct sr_phase *const named[] = {
-    &sr_phase_look, &sr_phase_early,     &sr_phase_permit, &sr_phase_limit, &sr_phase_recall,
-    &sr_phase_edit, &sr_phase_translate, &sr_phase_pick,   &sr_phase_send,
+    &sr_phase_expand,    &sr_phase_look,   &sr_phase_early, &sr_phase_permit,
+    &sr_phase_limit,     &sr_phase_recall, &sr_phase_edit,  &sr_phase_upload,
+    &sr_phase_translate, &sr_phase_pick,   &sr_phase_send,
 };
 
 static const struct sr_phase *const pass[] = {
-    &sr_phase_permit, &sr_phase_limit, &sr_phase_whole, &sr_phase_translate, &sr_phase_pick, &sr_phase_send,
+    &sr_phase_expand, &sr_phase_permit,    &sr_phase_limit, &sr_phase_whole,
+    &sr_phase_upload, &sr_phase_translate, &sr_phase_pick,  &sr_phase_send,
 };
 
 static const struct sr_phase *const again[] = {
-    &sr_phase_permit,    &sr_phase_limit, &sr_phase_recall, &sr_phase_edit,
-    &sr_phase_translate, &sr_phase_pick,  &sr_phase_send,
+    &sr_phase_permit, &sr_phase_limit,     &sr_phase_recall, &sr_phase_edit,
+    &sr_phase_upload, &sr_phase_translate, &sr_phase_pick,   &sr_phase_send,
 };
 
+static const struct sr_phase *const embed[] = {
+    &sr_phase_look,
+    &sr_phase_limit,
+    &sr_phase_whole,
+    &sr_phase_embed,
+};
+
+static const struct sr_phase *const embed_guarded[] = {
+    &sr_phase_look, &sr_phase_route, &sr_phase_limit, &sr_phase_edit, &sr_phase_embed,
+};
+
+static const struct sr_phase *const stored[] = {&sr_phase_stored};
+
 static const struct sr_phase *const *const orders[] = {
-    [SR_PHASES_ROUTE] = route,
-    [SR_PHASES_NAMED] = named,
-    [SR_PHASES_PASS] = pass,
-    [SR_PHASES_AGAIN] = again,
+    [SR_PHASES_ROUTE] = route,   [SR_PHASES_NAMED] = named, [SR_PHASES_PASS] = pass,
+    [SR_PHASES_AGAIN] = again,   [SR_PHASES_EMBED] = embed, [SR_PHASES_EMBED_GUARDED] = embed_guarded,
+    [SR_PHASES_STORED] = stored,
 };
 
 /* ---- their times ---- */

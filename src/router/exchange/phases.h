@@ -9,6 +9,9 @@ enum sr_phases {
     SR_PHASES_NAMED, /* a request for a named model that nothing reads: edited, or answered from the cache */
     SR_PHASES_PASS,  /* one that is forwarded as it came, whole or not */
     SR_PHASES_AGAIN, /* the verdict is made anew, for another model */
+    SR_PHASES_EMBED, /* embeddings that are computed here */
+    SR_PHASES_EMBED_GUARDED, /* the same, and guards read them */
+    SR_PHASES_STORED,        /* a request for a stored response, which has no body */
 };
 
 /* Begins; the exchange is SETTLED or WAITING then. */

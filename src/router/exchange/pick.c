@@ -1,10 +1,13 @@
 /* The ask is made once for each model; tokens and vector are added when they are there. */
 #include "router/exchange/pick.h"
+#include "router/exchange/mail.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "dialect/registry.h"
+#include "pool/warm.h"
 #include "router/exchange/tiers.h"
+#include "router/exchange/trace.h"
 #include "router/pick/ask.h"
 
 /* Of a prompt, the share that must be known so that its tokens are not waited for. */
@@ -19,19 +22,34 @@ struct sr_bytes sr_exchange_session(const struct sr_exchange *x, const struct sr
     return value.p ? value : SR_LIT("");
 }
 
+/* The salt of the request's cache blocks; empty: none. */
+static struct sr_bytes salt_of(const struct sr_exchange *x, struct sr_arena *arena)
+{
+    const struct sr_request *doc = &x->body.doc;
+    for (size_t i = 0; i < doc->n_spans; i++) {
+        const struct sr_span *span = &doc->spans[i];
+        if (span->kind == SR_JSON_STRING && sr_request_is_top(span) &&
+            sr_bytes_eq(sr_request_key(doc, span, arena), SR_LIT("cache_salt")))
+            return sr_span_text(span, doc->body, arena);
+    }
+    return SR_LIT("");
+}
+
 /* What needs no time. NULL: out of memory. */
 static struct sr_pool_ask *make(struct sr_exchange *x, const struct sr_router_pool *pool)
 {
     const struct sr_record *r = &x->record;
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
     struct sr_bytes prompt = sr_bytes_str(r->injected_prompt && decision ? decision->name : "");
+    const char *adapter = r->choice.lora_name ? r->choice.lora_name : "";
+    x->kv_root = sr_pool_kv_root(sr_bytes_str(adapter), salt_of(x, &x->arena));
     struct sr_ask_inputs in = {
         .needs = sr_pool_group_needs(pool->group),
         .doc = &x->body.doc,
         .session = sr_exchange_session(x, pool->entry),
         .user = x->identity.user.n ? x->identity.user : x->identity.tenant,
         .block_tokens = sr_pool_group_settings(pool->group)->block_tokens,
-        .seed = sr_hash64(prompt, 0),
+        .seed = sr_hash64(prompt, x->kv_root),
     };
     struct sr_pool_ask *ask = sr_arena_calloc(&x->arena, 1, sizeof *ask);
     return ask && sr_ask_make(&in, &x->arena, ask) == SR_OK ? ask : NULL;
@@ -55,9 +73,11 @@ static int ask_of(struct sr_exchange *x, const struct sr_router_pool *pool, stru
 static bool wants_tokens(const struct sr_exchange *x, const struct sr_router_pool *pool)
 {
     const struct sr_dialect_ops *dialect = x->body.doc.dialect;
-    return sr_pool_group_needs(pool->group) & (SR_POOL_NEEDS_KV | SR_POOL_USES_KV) && pool->entry &&
-           pool->entry->kv_events.tokenize[0] && sr_pool_group_kv_block(pool->group) &&
-           (dialect == &sr_dialect_chat || dialect == &sr_dialect_completions);
+    bool readable = x->translation ? x->translation->upstream == SR_TRANSLATE_CHAT
+                                   : dialect == &sr_dialect_chat || dialect == &sr_dialect_completions;
+    return readable && sr_pool_group_needs(pool->group) & (SR_POOL_NEEDS_KV | SR_POOL_USES_KV) &&
+           pool->entry && (pool->prompts || pool->entry->kv_events.tokenize[0]) &&
+           sr_pool_group_kv_block(pool->group);
 }
 
 static struct sr_token_question question_of(const struct sr_exchange *x, const struct sr_router_pool *pool,
@@ -65,10 +85,12 @@ static struct sr_token_question question_of(const struct sr_exchange *x, const s
 {
     return (struct sr_token_question){
         .path = pool->entry->kv_events.tokenize,
+        .prompts = pool->prompts,
         .model = sr_hash64(sr_bytes_str(x->router->config->models[x->record.model].name), 0),
         .blocks = ask->blocks,
         .n_blocks = ask->n_blocks,
         .block_size = sr_pool_group_kv_block(pool->group),
+        .root = x->kv_root,
     };
 }
 
@@ -124,7 +146,7 @@ static void begin_tokens(struct sr_exchange *x, const struct sr_router_pool *poo
     question.target = &target;
     question.slices = slices;
     question.n_slices = n;
-    sr_pick_tokens_begin(&x->pick, sr_runtime_tokens(x->runtime), &question,
+    sr_pick_tokens_begin(&x->pick, sr_runtime_tokens(x->runtime), &question, sr_runtime_workers(x->runtime),
                          waits ? pool->entry->kv_events.wait_ms * SR_NS_PER_MS : 0, x->mailbox);
 }
 
@@ -135,11 +157,13 @@ bool sr_exchange_awaits_pick(struct sr_exchange *x, const struct sr_bytes *slice
     bool vector = reader && sr_pool_group_needs(pool->group) & SR_POOL_NEEDS_VECTOR;
     bool tokens = wants_tokens(x, pool);
     if ((!vector && !tokens) || !x->env.post || x->record.has_verdict || x->pick.asked ||
-        (!x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx)))
+        !sr_exchange_mailbox(x))
         return false;
+    const struct sr_span_ref origin = sr_exchange_origin(x);
     if (vector)
         sr_pick_vector_begin(&x->pick, reader, &x->body.doc, sr_identity_client(&x->identity, x->head.peer),
-                             x->mailbox, &x->arena);
+                             &origin, pool->entry->picking.meaning_wait_ms * SR_NS_PER_MS, x->mailbox,
+                             &x->arena);
     if (tokens)
         begin_tokens(x, pool, slices, n);
     x->pick.asked = true;

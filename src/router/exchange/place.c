@@ -76,7 +76,7 @@ int sr_exchange_open_place(sr_exchange *x, const struct sr_router_pool *pool, st
         rc = discovered_targets(x, out);
     struct sr_bytes value;
     if (!rc && sr_exchange_key_for(x, x->record.model, &value) == SR_KEY_INJECTED)
-        rc = sr_exchange_key_inject(x, value, &out->targets, out->n_targets);
+        rc = sr_exchange_key_inject(x, pool, value, &out->targets, out->n_targets);
     if (rc)
         sr_ticket_dispose(&out->ticket);
     return rc;

@@ -1,6 +1,7 @@
 /* The tickets of pools that the request has left are kept: they know which workers were tried. */
 #include "router/exchange/pool.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "router/exchange/place.h"
 #include "router/exchange/send.h"
@@ -117,6 +118,21 @@ size_t sr_exchange_pool_to_wait(const sr_exchange *x)
             return i;
     }
     return x->pools.at;
+}
+
+void sr_exchange_wait_begins(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    if (r->n_phases < SR_RECORD_PHASES_MAX)
+        r->phases[r->n_phases++] = (struct sr_record_phase){.part = SR_PART_QUEUE, .began = sr_clock_ns()};
+}
+
+void sr_exchange_wait_ends(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    struct sr_record_phase *last = r->n_phases ? &r->phases[r->n_phases - 1] : NULL;
+    if (last && last->part == SR_PART_QUEUE && !last->ended)
+        last->ended = sr_clock_ns();
 }
 
 void sr_exchange_pools_again(sr_exchange *x)

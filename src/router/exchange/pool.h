@@ -28,6 +28,10 @@ size_t sr_exchange_pool_to_wait(const sr_exchange *x);
 /* The request ends where it was and goes to this pool. False: out of memory; it is where it was. */
 bool sr_exchange_move_to_pool(sr_exchange *x, size_t at);
 
+/* The request waits for a worker with room from now on, and no more. */
+void sr_exchange_wait_begins(sr_exchange *x);
+void sr_exchange_wait_ends(sr_exchange *x);
+
 /* For another round: all workers of all pools count as not tried again. */
 void sr_exchange_pools_again(sr_exchange *x);
 

@@ -71,6 +71,7 @@ void sr_exchange_enter(sr_exchange *x)
 {
     struct sr_router *profile = profile_of(x);
     x->record.recipe = profile->recipe;
+    x->record.tells_recipe = x->router->config->n_recipes || x->router->config->n_entrypoints;
     if (profile == x->router)
         return;
     x->router = profile;

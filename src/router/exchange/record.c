@@ -2,6 +2,7 @@
 #include "router/exchange/record.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "router/exchange/history.h"
 #include "router/exchange/trace.h"
 #include "router/report/access_log.h"
@@ -17,6 +18,7 @@ void sr_exchange_note_head(sr_exchange *x)
     r->dialect = x->body.doc.dialect->name;
     r->id = x->head.request_id.n ? x->head.request_id : sr_bytes_str(x->request_id);
     r->peer = x->head.peer;
+    r->protocol = x->head.protocol;
     r->method = x->head.method;
     r->path = x->head.path.path;
     r->tenant = x->identity.tenant;
@@ -66,6 +68,7 @@ void sr_exchange_note_routing(sr_exchange *x)
     r->plan = routing->plan;
     r->decision = routing->decision;
     r->ranking = routing->ranking.n ? &routing->ranking : NULL;
+    r->protection = routing->protection.found;
     r->choice = routing->choice;
     r->without = routing->without;
     r->shadows = routing->shadows.matches;
@@ -110,6 +113,7 @@ void sr_exchange_note_answer(sr_exchange *x)
     r->saw_done = a->saw_done;
     r->bytes_out = a->bytes;
     r->usage = a->usage.usage;
+    r->events = a->events_seen;
     r->answer_guard = (struct sr_record_answer_guard){
         .decision = guard->decision ? guard->decision->name : NULL,
         .action = guard->action,
@@ -228,6 +232,20 @@ void sr_exchange_note_target(sr_exchange *x)
         r->why_target.reason = "the only one";
 }
 
+/* A line of the process log, for a level that an operator sets for a while. */
+static void log_request(const sr_exchange *x)
+{
+    struct sr_buf line;
+    if (sr_log_level() > SR_LOG_DEBUG)
+        return;
+    sr_buf_init(&line, SR_ACCESS_LOG_MAX);
+    if (sr_access_text_line(&x->record, x->router->config, false, &line) == SR_OK &&
+        line.len > SR_ACCESS_TEXT_TIME)
+        sr_log(SR_LOG_DEBUG, "request", "%.*s", (int)(line.len - SR_ACCESS_TEXT_TIME),
+               line.data + SR_ACCESS_TEXT_TIME);
+    sr_buf_dispose(&line);
+}
+
 void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
 {
     struct sr_buf line;
@@ -239,6 +257,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     sr_measure_end(&x->record, x->router, x->metrics);
     sr_outcome_ended(&x->record, x->router, &x->counted);
     sr_exchange_report_history(x);
+    log_request(x);
     if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_log(x->runtime))
         return;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "router/exchange/history.h"
+#include "router/exchange/store.h"
 #include "router/reply/headers.h"
 #include "router/reply/models.h"
 
@@ -117,14 +118,23 @@ void sr_exchange_refuse_busy(sr_exchange *x)
 void sr_exchange_reply_message(sr_exchange *x, struct sr_reply_message message)
 {
     message.stream = x->body.is_stream;
-    sr_exchange_finish_reply(x, message.stream ? "text/event-stream" : "application/json",
-                             sr_reply_message(&x->body.doc, &message, &x->reply));
+    int rc = sr_reply_message(&x->body.doc, &message, &x->reply);
+    if (!rc && x->record.outcome == SR_OUTCOME_LOCAL)
+        sr_exchange_store_reply(x, message.stream, false);
+    sr_exchange_finish_reply(x, message.stream ? "text/event-stream" : "application/json", rc);
 }
 
 void sr_exchange_reply_models(sr_exchange *x)
 {
     sr_exchange_begin_reply(x, SR_OUTCOME_LOCAL, 200, NULL);
     sr_exchange_finish_reply(x, "application/json", sr_reply_models(x->router, &x->identity, &x->reply));
+}
+
+void sr_exchange_reply_options(sr_exchange *x, struct sr_bytes methods)
+{
+    x->record.allow = methods;
+    sr_exchange_begin_reply(x, SR_OUTCOME_LOCAL, 204, NULL);
+    sr_exchange_finish_reply(x, NULL, SR_OK);
 }
 
 void sr_exchange_reply_model(sr_exchange *x, struct sr_bytes escaped_id)

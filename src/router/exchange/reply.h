@@ -29,4 +29,7 @@ void sr_exchange_reply_message(sr_exchange *x, struct sr_reply_message message);
 void sr_exchange_reply_models(sr_exchange *x);
 void sr_exchange_reply_model(sr_exchange *x, struct sr_bytes escaped_id);
 
+/* Replies with the methods of an endpoint, and no body. */
+void sr_exchange_reply_options(sr_exchange *x, struct sr_bytes methods);
+
 #endif

@@ -8,6 +8,9 @@
 #include "base/hash.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
+#include "router/exchange/session.h"
+#include "router/exchange/tiers.h"
+#include "router/exchange/trace.h"
 #include "router/route/guard_block.h"
 
 /* A client that comes back before the time that it was told hears that there is no room after so long. */
@@ -150,7 +153,7 @@ static enum sr_phase_step decided(sr_exchange *x, int rc)
     }
     if (r->decision.errors && !r->error_reason)
         r->error_reason = "classification_failed";
-    return r->automatic || r->decision.decision >= 0 ? routed(x) : guarded(x);
+    return (r->automatic || r->decision.decision >= 0) && !x->body.builtin ? routed(x) : guarded(x);
 }
 
 bool sr_exchange_choose_next(sr_exchange *x)
@@ -191,6 +194,7 @@ static void on_routed(void *ctx, int rc)
 
 static enum sr_phase_step begin(sr_exchange *x)
 {
+    sr_exchange_name_session(x);
     if (x->head.skip) {
         sr_routing_skip(&x->routing, x->router->config);
         return decided(x, SR_OK);
@@ -208,8 +212,11 @@ static enum sr_phase_step begin(sr_exchange *x)
         .rules = x->identity.rules,
         .instructs = x->identity.instructs,
         .identity = &x->identity,
+        .workload = sr_signals_wants(x->router->signals).workload ? sr_exchange_workload(x) : 0,
+        .session = &x->session,
         .draw = draw_of(x),
         .client = sr_identity_client(&x->identity, x->head.peer),
+        .origin = sr_exchange_origin(x),
         .arena = &x->arena,
         .done = on_routed,
         .ctx = x,

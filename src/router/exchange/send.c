@@ -6,6 +6,7 @@
 #include "router/exchange/place.h"
 #include "router/exchange/reply.h"
 #include "router/exchange/tiers.h"
+#include "router/exchange/translate.h"
 #include "router/reply/headers.h"
 
 /* ---- what the policy needs ---- */
@@ -69,10 +70,35 @@ int sr_exchange_set_headers(sr_exchange *x)
     return SR_OK;
 }
 
-static enum sr_phase_step send(sr_exchange *x)
+/* What is sent, and where. SR_ENOMEM. */
+static int put_request(sr_exchange *x)
 {
     struct sr_record *r = &x->record;
     struct sr_verdict *v = &x->verdict;
+    r->edited = v->edited = r->edits != 0 || x->translation || x->inflate || x->stored.previous.n;
+    r->body = sr_buf_view(&x->body.bytes);
+    r->sent = v->body = x->sending.slices;
+    r->n_sent = v->n_body = x->sending.n;
+    v->body_size = x->sending.size;
+    v->target = target_of(x, &x->router->models[r->model]);
+    return v->target.n ? sr_exchange_set_headers(x) : SR_ENOMEM;
+}
+
+int sr_exchange_aim(sr_exchange *x, int target, struct sr_err *err)
+{
+    int before = x->record.translated;
+    if (!x->router->models[x->record.model].mixed || x->verdict.streaming)
+        return SR_OK;
+    int rc = sr_exchange_translate_for(x, target < 0 ? NULL : &x->verdict.targets[target], err);
+    if (rc == SR_OK && x->record.translated == before)
+        return SR_OK;
+    int put = put_request(x);
+    return rc ? rc : put;
+}
+
+static enum sr_phase_step send(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
     struct sr_exchange_place place;
     r->action = SR_ACTION_FORWARD;
@@ -80,14 +106,7 @@ static enum sr_phase_step send(sr_exchange *x)
     r->category = r->automatic ? r->decision.category_name : "";
     r->confidence = decision || r->automatic ? (double)r->decision.confidence : 0;
     r->model_name = x->router->config->models[r->model].name;
-    r->edited = r->edits != 0 || x->translation;
-    r->body = sr_buf_view(&x->body.bytes);
-    r->sent = v->body = x->sending.slices;
-    r->n_sent = v->n_body = x->sending.n;
-    v->body_size = x->sending.size;
-    v->target = target_of(x, &x->router->models[r->model]);
-    if (!v->target.n || sr_exchange_set_headers(x) ||
-        sr_exchange_open_place(x, sr_exchange_pool(x), &place)) {
+    if (put_request(x) || sr_exchange_open_place(x, sr_exchange_pool(x), &place)) {
         sr_exchange_refuse_memory(x);
         return SR_PHASE_SETTLED;
     }

@@ -38,11 +38,28 @@ static uint64_t prompt_of(const struct sr_router_model *model, enum sr_workload 
            shape->attachments * SR_ATTACHMENT_TOKENS;
 }
 
+enum sr_workload sr_exchange_workload(sr_exchange *x)
+{
+    struct sr_exchange_workload *found = &x->workload;
+    if (found->from)
+        return found->workload;
+    int workload = said(x, &found->from);
+    if (workload < 0) {
+        struct sr_shape shape = sr_shape_of(&x->body.doc);
+        uint64_t tokens = shape.bytes / SR_POOL_TOKEN_BYTES + shape.attachments * SR_ATTACHMENT_TOKENS;
+        found->from = "shape";
+        workload = (int)by_shape(&shape, tokens, x->router->config->global.workloads.long_context_tokens);
+    }
+    found->workload = (enum sr_workload)workload;
+    return found->workload;
+}
+
 static struct sr_tier_size size_of(sr_exchange *x, const struct sr_router_model *model)
 {
     struct sr_shape shape = sr_shape_of(&x->body.doc);
     struct sr_tier_size size = {.bytes = shape.attachments ? 0 : shape.bytes};
-    int workload = said(x, &size.from);
+    int workload = x->workload.from ? (int)x->workload.workload : said(x, &size.from);
+    size.from = x->workload.from ? x->workload.from : size.from;
     if (workload < 0) {
         size.from = "shape";
         workload = (int)by_shape(&shape, prompt_of(model, SR_WORKLOAD_INTERACTIVE, &shape),

@@ -9,6 +9,10 @@
 
 #include "router/exchange/exchange.h"
 
+/* What the request is for, where that decides about its model: from now on its pools are ordered by it too. A
+ * prompt is long by the estimate for models of which nothing is known. */
+enum sr_workload sr_exchange_workload(sr_exchange *x);
+
 /* Orders the pools of the record's model for the request, whose body is complete; begins at the first. */
 void sr_exchange_rank_pools(sr_exchange *x);
 

@@ -1,15 +1,9 @@
 /* The phase that chooses tools, where the decision's plugins say so. */
+#include "router/exchange/mail.h"
 #include "router/exchange/phase.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
-
-/* The mailbox of the exchange; NULL: there is none, and nothing can be waited for. */
-static struct sr_mailbox *mailbox_of(sr_exchange *x)
-{
-    if (x->env.post && !x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
-        x->mailbox = NULL;
-    return x->env.post ? x->mailbox : NULL;
-}
+#include "router/exchange/trace.h"
 
 static enum sr_phase_step end(sr_exchange *x)
 {
@@ -36,7 +30,8 @@ static enum sr_phase_step begin(sr_exchange *x)
         .plugins = &decision->plugins,
         .doc = &x->body.doc,
         .client = sr_identity_client(&x->identity, x->head.peer),
-        .mailbox = mailbox_of(x),
+        .origin = sr_exchange_origin(x),
+        .mailbox = sr_exchange_mailbox(x),
         .arena = &x->arena,
     };
     int rc = sr_tool_choice_begin(&x->tools, &in);

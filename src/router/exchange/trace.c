@@ -45,6 +45,16 @@ void sr_exchange_begin_trace(sr_exchange *x)
         trace->own.flags = SR_TRACE_SAMPLED;
 }
 
+struct sr_span_ref sr_exchange_origin(const sr_exchange *x)
+{
+    const struct sr_record_trace *trace = &x->record.trace;
+    struct sr_span_ref origin = {.known = trace->known && x->recall.purpose == SR_PURPOSE_SERVE};
+    origin.kept = trace->own.flags & SR_TRACE_SAMPLED;
+    memcpy(origin.trace, trace->own.trace, sizeof origin.trace);
+    memcpy(origin.span, trace->own.span, sizeof origin.span);
+    return origin;
+}
+
 /* ---- requests to upstreams ---- */
 
 static struct sr_bytes parent_value(sr_exchange *x, const struct sr_record_try *try)

@@ -7,10 +7,14 @@
 #ifndef SR_ROUTER_EXCHANGE_TRACE_H
 #define SR_ROUTER_EXCHANGE_TRACE_H
 
+#include "base/span_ref.h"
 #include "router/exchange/exchange.h"
 
 /* Reads the headers of the client; after sr_exchange_note_head. Does nothing when tracing is off. */
 void sr_exchange_begin_trace(sr_exchange *x);
+
+/* The request's own span, for what is done on its behalf. */
+struct sr_span_ref sr_exchange_origin(const sr_exchange *x);
 
 /* A request to this target begins (NULL: the door does not know which). The value of its `traceparent`, in
  * the exchange's arena; empty: tracing is off, or there is no memory. */

@@ -2,7 +2,8 @@
  * The phase that translates a request for a model whose upstream speaks another API.
  *
  * The edited body is what is translated, so the edits need to know one API. Another model of the decision
- * gets the client's request edited and translated anew.
+ * gets the client's request edited and translated anew. Where the targets of one model speak different APIs,
+ * the request is translated when one of them was chosen (sr_exchange_aim of send.h).
  */
 #include "router/exchange/translate.h"
 
@@ -11,12 +12,27 @@
 
 #define ARENA_MAX ((size_t)512 << 20)
 
-int sr_exchange_translates(const struct sr_exchange *x, int model)
+/* The API into which the request is translated for an upstream that speaks `to`; -1: it is sent as it is. */
+static int between(const struct sr_exchange *x, int to)
 {
     const struct sr_dialect_ops *dialect = x->body.doc.dialect;
-    int to = x->router->models[model].api, from = sr_translate_api_named(dialect->name);
+    int from = sr_translate_api_named(dialect->name);
     bool its_own = dialect->path && sr_bytes_eq(x->head.path.path, sr_bytes_str(dialect->path));
     return from < 0 || to < 0 || from == to || !its_own ? -1 : to;
+}
+
+static int api_of(const struct sr_target *target)
+{
+    return target->api ? sr_translate_api_named(target->api) : -1;
+}
+
+int sr_exchange_translates(const struct sr_exchange *x, int model)
+{
+    const struct sr_router_model *of = &x->router->models[model];
+    int to = between(x, of->api);
+    for (size_t i = 0; of->mixed && to < 0 && i < of->n_targets; i++)
+        to = between(x, api_of(&of->targets[i]));
+    return to;
 }
 
 /* The body that is sent, in one run. SR_ENOMEM, SR_ELIMIT. */
@@ -33,19 +49,40 @@ static int join(const struct sr_exchange *x, struct sr_buf *joined, struct sr_by
     return rc;
 }
 
-static void refuse(sr_exchange *x, int rc, const struct sr_err *err)
+static void refuse(sr_exchange *x, const char *code, const char *message)
 {
     struct sr_refusal refusal;
-    if (rc == SR_ELIMIT) {
+    sr_refuse(&refusal, 500, code, NULL, "%s", message);
+    sr_exchange_refuse(x, &refusal);
+}
+
+void sr_exchange_refuse_translation(sr_exchange *x, int rc, const struct sr_err *err)
+{
+    struct sr_refusal refusal;
+    switch (rc) {
+    case SR_ELIMIT:
         sr_refuse_size(&refusal, SR_TRANSLATE_BODY_MAX);
-    } else if (rc == SR_EPARSE || rc == SR_EUNSUPPORTED) {
+        sr_exchange_refuse(x, &refusal);
+        break;
+    case SR_EPARSE:
+    case SR_EUNSUPPORTED:
         sr_refuse(&refusal, 400, "not_translatable", NULL, "%s", err->message);
         refusal.reason = "not_translatable";
-    } else {
+        sr_exchange_refuse(x, &refusal);
+        break;
+    case SR_EMISMATCH:
+        refuse(x, "answer_unseen",
+               "the model's upstream speaks another API, and Envoy does not show answers to semroute: set "
+               "`response_body_mode` of the filter");
+        break;
+    case SR_ENOENT:
+        refuse(x, "backend_unknown",
+               "the model's backends speak different APIs, and Envoy does not tell which one gets the "
+               "request: set `global.semroute.extproc.destination_header`");
+        break;
+    default:
         sr_exchange_refuse_memory(x);
-        return;
     }
-    sr_exchange_refuse(x, &refusal);
 }
 
 static int translate_body(sr_exchange *x, struct sr_translation *translation, struct sr_err *err)
@@ -65,46 +102,68 @@ static int translate_body(sr_exchange *x, struct sr_translation *translation, st
     return rc;
 }
 
-static enum sr_phase_step translate(sr_exchange *x)
+/* What is sent is in the API `to`; -1: in the client's. */
+static int translate_into(sr_exchange *x, int to, struct sr_err *err)
 {
-    const struct sr_request *doc = &x->body.doc;
-    struct sr_err err = {.code = 0};
-    int to = sr_exchange_translates(x, x->record.model);
+    x->sending = x->untranslated;
     x->translation = NULL;
-    x->record.translated = to;
+    x->record.translated = -1;
     x->record.lost = NULL;
     if (to < 0)
-        return SR_PHASE_NEXT;
-    if (x->head.answer_unseen) {
-        struct sr_refusal refusal;
-        sr_refuse(&refusal, 500, "answer_unseen", NULL,
-                  "the model's upstream speaks another API, and Envoy does not show answers to semroute: set "
-                  "`response_body_mode` of the filter");
-        sr_exchange_refuse(x, &refusal);
-        return SR_PHASE_SETTLED;
-    }
+        return SR_OK;
+    if (x->head.answer_unseen)
+        return SR_EMISMATCH;
+    const struct sr_request *doc = &x->body.doc;
     struct sr_translation *translation = sr_arena_calloc(&x->arena, 1, sizeof *translation);
     struct sr_bytes *slice = sr_arena_alloc(&x->arena, sizeof *slice);
-    int rc = translation && slice ? SR_OK : SR_ENOMEM;
-    if (!rc) {
-        translation->client = (enum sr_translate_api)sr_translate_api_named(doc->dialect->name);
-        translation->upstream = (enum sr_translate_api)to;
-        translation->settings = (struct sr_translate_settings){
-            .asked = sr_buf_view(&x->body.bytes),
-            .now_s = sr_clock_wall_ns() / SR_NS_PER_S,
-            .usage = x->edited.hidden_usage || sr_request_is_true(doc, doc->at.include_usage),
-        };
-        rc = translate_body(x, translation, &err);
-    }
-    if (rc) {
-        refuse(x, rc, &err);
-        return SR_PHASE_SETTLED;
-    }
+    if (!translation || !slice)
+        return SR_ENOMEM;
+    translation->client = (enum sr_translate_api)sr_translate_api_named(doc->dialect->name);
+    translation->upstream = (enum sr_translate_api)to;
+    translation->settings = (struct sr_translate_settings){
+        .asked = sr_buf_view(&x->body.bytes),
+        .now_s = sr_clock_wall_ns() / SR_NS_PER_S,
+        .usage = x->edited.hidden_usage || sr_request_is_true(doc, doc->at.include_usage),
+    };
+    int rc = translate_body(x, translation, err);
+    if (rc)
+        return rc;
     *slice = sr_buf_view(&x->translated);
     x->sending = (struct sr_sending){slice, 1, slice->n};
     x->translation = translation;
+    x->record.translated = to;
     x->record.lost = &translation->lost;
-    return SR_PHASE_NEXT;
+    return SR_OK;
+}
+
+/* What all targets of the model get; SR_ENOENT: they get different bodies. */
+static int common(const struct sr_exchange *x, const struct sr_router_model *model, int *to)
+{
+    *to = model->n_targets ? between(x, api_of(&model->targets[0])) : -1;
+    for (size_t i = 1; i < model->n_targets; i++)
+        if (between(x, api_of(&model->targets[i])) != *to)
+            return SR_ENOENT;
+    return SR_OK;
+}
+
+int sr_exchange_translate_for(sr_exchange *x, const struct sr_target *target, struct sr_err *err)
+{
+    int to = target ? between(x, api_of(target)) : -1;
+    int rc = target ? SR_OK : common(x, &x->router->models[x->record.model], &to);
+    if (rc || to == x->record.translated)
+        return rc;
+    return translate_into(x, to, err);
+}
+
+static enum sr_phase_step translate(sr_exchange *x)
+{
+    struct sr_err err = {.code = 0};
+    const struct sr_router_model *model = &x->router->models[x->record.model];
+    x->untranslated = x->sending;
+    int rc = translate_into(x, model->mixed ? -1 : between(x, model->api), &err);
+    if (rc)
+        sr_exchange_refuse_translation(x, rc, &err);
+    return rc ? SR_PHASE_SETTLED : SR_PHASE_NEXT;
 }
 
 const struct sr_phase sr_phase_translate = {.begin = translate};

@@ -47,6 +47,7 @@ int sr_credential_read(struct sr_credential *out, const struct sr_header *header
         if (rc == SR_ENOMEM)
             return rc;
         if (!key) {
+            out->foreign |= text.n > 0;
             if (looks_like_ours(text))
                 out->refused = SR_CODE_WRONG_KEY;
         } else if (key->expires_s && key->expires_s <= now_s) {

@@ -14,6 +14,7 @@
 struct sr_credential {
     const struct sr_config_key *key; /* ours that may be used; NULL: none */
     const char *refused;             /* SR_CODE_*: a key that may not be used was sent; NULL: none was */
+    bool foreign;                    /* a credential was sent that is none of ours */
 };
 
 #define SR_CODE_NO_KEY      "missing_api_key"

@@ -247,7 +247,7 @@ int sr_identity_read(struct sr_identity *out, const struct sr_identity_source *s
     if (!source->known)
         out->refused = sent.refused;
     if (!out->refused && out->anonymous && trust->n_slots && !global->access.allow_anonymous)
-        out->refused = SR_CODE_NO_KEY;
+        out->refused = sent.foreign ? SR_CODE_WRONG_KEY : SR_CODE_NO_KEY;
     return SR_OK;
 }
 

@@ -2,7 +2,7 @@
 #ifndef SR_ROUTER_LIMIT_PERIOD_H
 #define SR_ROUTER_LIMIT_PERIOD_H
 
-#include "config/limits.h"
+#include "config/part/limits.h"
 
 #include <stdint.h>
 

@@ -41,21 +41,21 @@ static struct sr_bytes text_of(const struct sr_request *doc, struct sr_arena *ar
 }
 
 void sr_pick_vector_begin(struct sr_pick *pick, struct sr_embedding_reader *reader,
-                          const struct sr_request *doc, uint64_t client, struct sr_mailbox *mailbox,
-                          struct sr_arena *arena)
+                          const struct sr_request *doc, uint64_t client, const struct sr_span_ref *origin,
+                          uint64_t wait_ns, struct sr_mailbox *mailbox, struct sr_arena *arena)
 {
     struct sr_bytes text = text_of(doc, arena);
     if (!text.n)
         return;
-    pick->vector = sr_recall_vector_new(reader, text, client, mailbox, one_done, pick);
-    await(pick, SR_PICK_WAIT_NS);
+    pick->vector = sr_recall_vector_new(reader, text, client, origin, mailbox, one_done, pick);
+    await(pick, wait_ns);
 }
 
 void sr_pick_tokens_begin(struct sr_pick *pick, struct sr_tokens *tokens,
-                          const struct sr_token_question *question, uint64_t wait_ns,
-                          struct sr_mailbox *mailbox)
+                          const struct sr_token_question *question, struct sr_workers *workers,
+                          uint64_t wait_ns, struct sr_mailbox *mailbox)
 {
-    pick->tokens = sr_tokens_ask(tokens, question, wait_ns ? mailbox : NULL, one_done, pick);
+    pick->tokens = sr_tokens_ask(tokens, question, workers, wait_ns ? mailbox : NULL, one_done, pick);
     if (pick->tokens)
         await(pick, wait_ns);
 }

@@ -15,10 +15,6 @@
 /* Bytes of the request's text that are read, from its beginning: a window of the encoder. */
 #define SR_PICK_TEXT_MAX 1024
 
-/* The longest wait for the vector: an encoder that is free takes less, and one that is busy is no reason to
- * let a request wait that has a worker by its load. */
-#define SR_PICK_WAIT_NS (UINT64_C(8) * 1000 * 1000)
-
 struct sr_pick {
     struct sr_recall_vector *vector; /* NULL: not begun, or it cannot be had */
     struct sr_token_job *tokens;     /* that are waited for; NULL: none are */
@@ -32,11 +28,11 @@ struct sr_pick {
 /* Begin, before `asked` is set. Where they have to be waited for, `waits` is true then, until `done` or the
  * deadline. */
 void sr_pick_vector_begin(struct sr_pick *pick, struct sr_embedding_reader *reader,
-                          const struct sr_request *doc, uint64_t client, struct sr_mailbox *mailbox,
-                          struct sr_arena *arena);
+                          const struct sr_request *doc, uint64_t client, const struct sr_span_ref *origin,
+                          uint64_t wait_ns, struct sr_mailbox *mailbox, struct sr_arena *arena);
 void sr_pick_tokens_begin(struct sr_pick *pick, struct sr_tokens *tokens,
-                          const struct sr_token_question *question, uint64_t wait_ns,
-                          struct sr_mailbox *mailbox);
+                          const struct sr_token_question *question, struct sr_workers *workers,
+                          uint64_t wait_ns, struct sr_mailbox *mailbox);
 
 /* Nothing is waited for any more. */
 void sr_pick_go_on(struct sr_pick *pick);

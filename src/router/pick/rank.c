@@ -66,6 +66,7 @@ int sr_rank_candidates(const struct sr_rank_inputs *in, struct sr_arena *arena, 
         .vector = known ? in->meaning->vector : NULL,
         .dimensions = known ? in->meaning->dimensions : 0,
         .draw = in->draw,
+        .steady = in->steady,
         .arms = in->router->arms,
     };
     return sr_selector_rank(selector, &ask, candidates, decision->n_refs, arena, out);

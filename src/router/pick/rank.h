@@ -14,6 +14,7 @@ struct sr_rank_inputs {
     const struct sr_signal_result *meaning; /* of the type embedding; NULL: none */
     struct sr_bytes text;                   /* what the user asks now */
     uint64_t draw;                          /* random */
+    bool steady;                            /* nothing is drawn by chance */
 };
 
 /* True when the decision's algorithm compares meanings. */

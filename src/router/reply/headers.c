@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "router/cache_reasons.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define SCHEMA_VERSION "2"
@@ -167,7 +168,7 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
     bool keyed = router->models[r->model].has_key || head->injects;
     struct header_list set = list_new(arena, extra + 22);
     struct sr_bytes *remove = sr_arena_calloc(
-        arena, head->n_strip + head->n_credentials + deletes + FOREIGN_MAX + TRACE_HEADERS + 1,
+        arena, head->n_strip + head->n_credentials + deletes + FOREIGN_MAX + TRACE_HEADERS + 2,
         sizeof *remove);
     if (!remove)
         return SR_ENOMEM;
@@ -176,13 +177,19 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
         memcpy(remove, head->strip, n_remove * sizeof *remove);
     for (size_t i = 0; keyed && i < head->n_credentials; i++)
         remove[n_remove++] = head->credentials[i];
+    if (head->coding != SR_CODING_NONE) /* it was undone */
+        remove[n_remove++] = SR_LIT("content-encoding");
     if (r->translated >= 0)
         translated_headers(&set, r, head, !keyed, remove, &n_remove);
     list_text(&set, SR_LIT("x-selected-model"), r->model_name);
     if (r->pool.name)
         list_text(&set, SR_LIT("x-selected-pool"), r->pool.name);
     list_set(&set, SR_LIT("accept-encoding"), SR_LIT("identity"));
-    if (!head->says_json) /* the body was read as JSON in UTF-8: so it is for the upstream, too */
+    if (head->boundary.n)
+        list_set(&set, SR_LIT("content-type"),
+                 sr_bytes_str(sr_arena_printf(arena, "multipart/form-data; boundary=%.*s",
+                                              (int)head->boundary.n, head->boundary.p)));
+    else if (!head->says_json) /* the body was read as JSON in UTF-8: so it is for the upstream, too */
         list_set(&set, SR_LIT("content-type"), SR_LIT("application/json"));
     if (!head->request_id.n)
         list_set(&set, SR_LIT("x-request-id"), r->id);
@@ -211,16 +218,31 @@ static void list_number(struct header_list *list, struct sr_bytes name, unsigned
     list_set(list, name, sr_bytes_str(sr_arena_printf(list->arena, "%llu", number)));
 }
 
-/* The names of a signal's rules that matched, joined by commas; "" = none. */
-static const char *matched_rules(const struct sr_record *r, const struct sr_router *router,
-                                 enum sr_signal_type type, struct sr_arena *arena)
+/* `names` with the names of a signal's rules that matched, joined by commas; NULL: out of memory. */
+static const char *add_matched(const char *names, const struct sr_record *r, const struct sr_router *router,
+                               enum sr_signal_type type, struct sr_arena *arena)
 {
     const struct sr_signal_result *result = r->results[type];
-    const char *names = "";
     for (size_t i = 0; result && names && i < result->n_hits; i++) {
         if (result->hits[i].matched)
             names = sr_arena_printf(arena, "%s%s%s", names, names[0] ? "," : "",
                                     sr_signals_rule_name(router->signals, type, i));
+    }
+    return names;
+}
+
+/* Those of all signals with the header of the one at `place`; "" = none, or an earlier place has them. */
+static const char *matched_rules(const struct sr_record *r, const struct sr_router *router, int place,
+                                 struct sr_arena *arena)
+{
+    const char *header = sr_signal_registry[sr_signal_header_at(place)]->header, *names = "";
+    for (int i = 0; i < SR_SIGNAL_TYPES; i++) {
+        enum sr_signal_type type = sr_signal_header_at(i);
+        if (strcmp(sr_signal_registry[type]->header, header) != 0)
+            continue;
+        if (i < place)
+            return "";
+        names = add_matched(names, r, router, type, arena);
     }
     return names ? names : "";
 }
@@ -298,7 +320,7 @@ static void debug_headers(struct header_list *list, const struct sr_record *r, c
 {
     for (int place = 0; place < SR_SIGNAL_TYPES; place++) {
         enum sr_signal_type type = sr_signal_header_at(place);
-        const char *names = matched_rules(r, router, type, list->arena);
+        const char *names = matched_rules(r, router, place, list->arena);
         if (names[0])
             list_text(list, sr_bytes_str(sr_signal_registry[type]->header), names);
     }
@@ -361,7 +383,7 @@ static void list_replay(struct header_list *list, const struct sr_record *r)
 
 static void recipe_headers(struct header_list *list, const struct sr_record *r)
 {
-    if (r->recipe)
+    if (r->recipe && r->tells_recipe)
         list_text(list, SR_LIT("x-vsr-selected-recipe"), r->recipe);
     if (r->canary && r->debug) {
         list_text(list, SR_LIT("x-vsr-canary"), r->canary);
@@ -391,6 +413,21 @@ static void retention_headers(struct header_list *list, const struct sr_config_d
               retention->prefer_prefix);
 }
 
+/* Whether the conversation keeps its model, in the words of vLLM Semantic Router. */
+static void learning_headers(struct header_list *list, const struct sr_record_protection *protection)
+{
+    if (!protection->known)
+        return;
+    list_set(list, SR_LIT("x-vsr-learning-methods"), SR_LIT("protection"));
+    list_set(list, SR_LIT("x-vsr-learning-actions"),
+             sr_bytes_str(sr_arena_printf(list->arena, "protection=%s%s",
+                                          protection->observes ? "observe:" : "", protection->action)));
+    list_set(list, SR_LIT("x-vsr-learning-scopes"),
+             sr_bytes_str(sr_arena_printf(list->arena, "protection=%s", protection->scope)));
+    list_set(list, SR_LIT("x-vsr-learning-reasons"),
+             sr_bytes_str(sr_arena_printf(list->arena, "protection=%s", protection->reason)));
+}
+
 static void routed_headers(struct header_list *list, const struct sr_record *r,
                            const struct sr_router *router)
 {
@@ -418,21 +455,24 @@ static void routed_headers(struct header_list *list, const struct sr_record *r,
     if (r->debug) {
         debug_headers(list, r, router);
         retention_headers(list, sr_record_decision(r, router->config));
+        learning_headers(list, &r->protection);
     }
 }
 
 /* Finds headers of an upstream's answer that only the router may set, and those that are not valid any
  * more. */
-static size_t spoofed_names(const struct sr_header *headers, size_t n, bool changes, struct sr_arena *arena,
-                            struct sr_bytes *out)
+static size_t stale_names(const struct sr_answer_headers *answer, struct sr_arena *arena,
+                          struct sr_bytes *out)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool reserved = sr_bytes_starts_with(headers[i].name, SR_LIT("x-vsr-"));
-        bool stale = changes && sr_bytes_eq(headers[i].name, SR_LIT("content-length"));
-        if (!reserved && !stale)
+    for (size_t i = 0; i < answer->n; i++) {
+        struct sr_bytes name = answer->items[i].name;
+        bool reserved = sr_bytes_starts_with(name, SR_LIT("x-vsr-"));
+        bool length = (answer->changes || answer->decoded) && sr_bytes_eq(name, SR_LIT("content-length"));
+        bool coding = answer->decoded && sr_bytes_eq(name, SR_LIT("content-encoding"));
+        if (!reserved && !length && !coding)
             continue;
-        out[kept] = sr_arena_dup(arena, headers[i].name);
+        out[kept] = sr_arena_dup(arena, name);
         kept += out[kept].p != NULL;
     }
     return kept;
@@ -456,7 +496,7 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
                        struct sr_header_edits *edits)
 {
     *edits = (struct sr_header_edits){.struct_size = sizeof *edits};
-    struct header_list set = list_new(arena, 51);
+    struct header_list set = list_new(arena, 55);
     struct sr_bytes *remove = sr_arena_calloc(arena, answer->n + 1, sizeof *remove);
     bool has_id = false;
     for (size_t i = 0; i < answer->n; i++)
@@ -479,7 +519,7 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
     edits->set = set.items;
     edits->n_set = set.n;
     edits->remove = remove;
-    edits->n_remove = spoofed_names(answer->items, answer->n, answer->changes, arena, remove);
+    edits->n_remove = stale_names(answer, arena, remove);
 }
 
 static void response_headers(struct header_list *list, const struct sr_record_answer_guard *guard)
@@ -536,13 +576,26 @@ static void cached_headers(struct header_list *list, const struct sr_record *r)
              sr_bytes_str(sr_arena_printf(list->arena, "%.4f", (double)r->cache.similarity)));
 }
 
+/* Requests and tokens are whole numbers; a cost has up to six decimals, rounded down: what is said to remain
+ * is there. */
+static void list_amount(struct header_list *list, struct sr_bytes name, double amount)
+{
+    double millionths = floor(amount * 1e6 + 0.01);
+    char text[48];
+    int n = snprintf(text, sizeof text, "%.6f", millionths / 1e6);
+    while (n > 1 && text[n - 1] == '0')
+        n--;
+    n -= text[n - 1] == '.';
+    list_set(list, name, sr_arena_dup(list->arena, sr_bytes_of(text, (size_t)n)));
+}
+
 /* What a client that is limited should know; a budget's or a long wait is not for retries. */
 static void limit_headers(struct header_list *list, const struct sr_record_limit *limit)
 {
     if (!limit->rule || limit->away)
         return;
-    list_number(list, SR_LIT("x-ratelimit-limit"), (unsigned long long)limit->max);
-    list_number(list, SR_LIT("x-ratelimit-remaining"), (unsigned long long)limit->remaining);
+    list_amount(list, SR_LIT("x-ratelimit-limit"), limit->max);
+    list_amount(list, SR_LIT("x-ratelimit-remaining"), limit->remaining);
     list_number(list, SR_LIT("x-ratelimit-reset"), limit->reset_s);
     if (limit->no_retry)
         list_set(list, SR_LIT("x-should-retry"), SR_LIT("false"));
@@ -552,7 +605,8 @@ int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, 
                      struct sr_arena *arena, const struct sr_header **headers, size_t *n_headers)
 {
     struct header_list list = list_new(arena, 32);
-    list_text(&list, SR_LIT("content-type"), content_type);
+    if (content_type)
+        list_text(&list, SR_LIT("content-type"), content_type);
     list_set(&list, SR_LIT("x-request-id"), r->id);
     list_set(&list, SR_LIT("x-vsr-schema-version"), SR_LIT(SCHEMA_VERSION));
     if (r->response_path)
@@ -576,7 +630,7 @@ int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, 
     }
     if (r->status == 401)
         list_set(&list, SR_LIT("www-authenticate"), SR_LIT("Bearer"));
-    if (r->status == 405)
+    if (r->status == 405 || r->status == 204)
         list_set(&list, SR_LIT("allow"), r->allow);
     if (r->status == 503 || r->status == 429)
         list_set(&list, SR_LIT("retry-after"), seconds_text(arena, r->retry_after_s));

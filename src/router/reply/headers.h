@@ -21,6 +21,7 @@ struct sr_answer_headers {
     size_t n;
     bool changes; /* a stage may change the body: its length is not known before */
     bool json;    /* the body becomes JSON, whatever it was */
+    bool decoded; /* the coding of the body is undone */
 };
 
 /* The header edits of the client's answer; `edits` is empty when out of memory. */
@@ -32,7 +33,7 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
 void sr_headers_answer_guard(const struct sr_record *r, struct sr_arena *arena,
                              const struct sr_header **headers, size_t *n_headers);
 
-/* The headers of a reply: its content type and the router's own. SR_ENOMEM. */
+/* The headers of a reply: its content type (NULL: it has no body) and the router's own. SR_ENOMEM. */
 int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, const char *content_type,
                      struct sr_arena *arena, const struct sr_header **headers,
                      size_t *n_headers) SR_WARN_UNUSED;

@@ -125,6 +125,25 @@ static int put_model(struct sr_json_writer *w, const struct sr_router *router,
     return w->rc;
 }
 
+/* The encoder that embeds texts; NULL: there is none, or not for this client. */
+static const char *embedder(const struct sr_router *router, const struct sr_identity *identity)
+{
+    bool hidden = !router->embeds || sr_identity_is_limited(identity) ||
+                  sr_config_find_model(router->config, sr_bytes_str(router->embeds)) >= 0;
+    return hidden ? NULL : router->embeds;
+}
+
+static int put_embedder(struct sr_json_writer *w, const struct sr_router *router)
+{
+    put_head(w, router, router->embeds, "semroute");
+    sr_json_text(w, "description", "Embeddings of texts, computed by the router");
+    sr_json_array(w, "capabilities");
+    sr_json_text(w, NULL, "embeddings");
+    sr_json_array_end(w);
+    put_routing(w, "local", false, NULL);
+    return w->rc;
+}
+
 int sr_reply_models(const struct sr_router *router, const struct sr_identity *identity, struct sr_buf *out)
 {
     const struct sr_config *config = router->config;
@@ -151,6 +170,10 @@ int sr_reply_models(const struct sr_router *router, const struct sr_identity *id
         last = config->models[i].name;
         first = first ? first : last;
         rc = put_model(&w, router, &config->models[i]);
+    }
+    if (!rc && config->global.include_config_models_in_list && embedder(router, identity)) {
+        last = router->embeds;
+        rc = put_embedder(&w, router);
     }
     sr_json_array_end(&w);
     sr_json_bool(&w, "has_more", false);
@@ -190,7 +213,9 @@ int sr_reply_model(const struct sr_router *router, const struct sr_identity *ide
     bool automatic = id.p && sr_config_is_auto(config, id);
     if (model >= 0 && !sr_identity_may_use(identity, config, model))
         model = -1;
-    if (model < 0 && !automatic) {
+    const char *embeds = embedder(router, identity);
+    bool local = id.p && embeds && sr_bytes_eq(id, sr_bytes_str(embeds));
+    if (model < 0 && !automatic && !local) {
         sr_refuse(refusal, 404, "model_not_found", "model", "model \"%.*s\" is not available",
                   (int)(id.n < 128 ? id.n : 128), id.p ? id.p : "");
         return SR_ENOENT;
@@ -198,5 +223,9 @@ int sr_reply_model(const struct sr_router *router, const struct sr_identity *ide
     struct sr_json_writer w = sr_json_writer_of(out);
     if (model >= 0)
         return put_model(&w, router, &config->models[model]);
-    return put_auto(&w, router, sr_arena_dup(arena, id).p, false);
+    if (local)
+        return put_embedder(&w, router);
+    const struct sr_strings *names = &config->global.auto_model_names;
+    bool first = names->count && sr_bytes_eq(id, sr_bytes_str(names->items[0]));
+    return put_auto(&w, router, sr_arena_dup(arena, id).p, first);
 }

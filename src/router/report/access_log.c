@@ -67,6 +67,8 @@ static void put_request(struct sr_json_writer *w, const struct sr_record *r, con
     put_text(w, "door", sr_door_name(r->door));
     if (r->peer.n)
         sr_json_bytes(w, "peer", r->peer);
+    if (r->protocol.n)
+        sr_json_bytes(w, "protocol", r->protocol);
     sr_json_bytes(w, "method", r->method);
     sr_json_bytes(w, "path", sr_bytes_of(r->path.p, r->path.n < PATH_LOG_MAX ? r->path.n : PATH_LOG_MAX));
     if (r->automatic)

@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "router/record.h"
 
+#define SR_ACCESS_TEXT_TIME (sizeof "12:34:56.789  " - 1) /* bytes before the outcome */
+
 /* Appends the line of a request that has ended, without a newline. SR_ENOMEM, SR_ELIMIT. */
 int sr_access_text_line(const struct sr_record *record, const struct sr_config *config, bool coloured,
                         struct sr_buf *out) SR_WARN_UNUSED;

@@ -98,6 +98,8 @@ static void put_signals(struct sr_json_writer *w, const struct sr_explain *e)
             put_number(w, "unread_bytes", (double)result->unread_bytes);
         if (result->neural_bytes || result->neural_late)
             put_number(w, "neural_bytes", (double)result->neural_bytes);
+        if (result->multilingual_bytes)
+            put_number(w, "multilingual_bytes", (double)result->multilingual_bytes);
         if (result->neural_late)
             sr_json_bool(w, "neural_late", true);
         put_classes(w, result);

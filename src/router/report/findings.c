@@ -39,10 +39,18 @@ static const char *rule_name(const struct rules *r, size_t rule)
     return r->type == SR_SIGNAL_PII ? r->config->piis[rule].name : r->config->jailbreaks[rule].name;
 }
 
+/* The rules of `jailbreak` are of two signals. */
+static bool attack_counts(const struct rules *r, const struct sr_config_jailbreak *rule,
+                          const struct sr_signal_finding *finding)
+{
+    bool contrastive = rule->method == SR_JAILBREAK_CONTRASTIVE;
+    return contrastive == (r->type == SR_SIGNAL_CONTRASTIVE) && finding->confidence >= (float)rule->threshold;
+}
+
 static bool rule_counts(const struct rules *r, size_t rule, const struct sr_signal_finding *finding)
 {
     return r->type == SR_SIGNAL_PII ? sr_signal_pii_counts(&r->config->piis[rule], finding)
-                                    : finding->confidence >= (float)r->config->jailbreaks[rule].threshold;
+                                    : attack_counts(r, &r->config->jailbreaks[rule], finding);
 }
 
 /* True when the decision matched, or would redact, because of this finding. */
@@ -117,7 +125,8 @@ static size_t count_of(const struct sr_record *record, enum sr_signal_type type)
 
 size_t sr_findings_count(const struct sr_record *record)
 {
-    return count_of(record, SR_SIGNAL_JAILBREAK) + count_of(record, SR_SIGNAL_PII);
+    return count_of(record, SR_SIGNAL_JAILBREAK) + count_of(record, SR_SIGNAL_CONTRASTIVE) +
+           count_of(record, SR_SIGNAL_PII);
 }
 
 /* Counts by type of the private data that is not listed; of attacks there are few. */
@@ -137,7 +146,7 @@ static void put_omitted(struct sr_json_writer *w, const struct sr_signal_result 
 void sr_findings_write(const struct sr_record *record, const struct sr_config *config,
                        struct sr_json_writer *w)
 {
-    static const enum sr_signal_type types[] = {SR_SIGNAL_JAILBREAK, SR_SIGNAL_PII};
+    static const enum sr_signal_type types[] = {SR_SIGNAL_JAILBREAK, SR_SIGNAL_CONTRASTIVE, SR_SIGNAL_PII};
     size_t listed = 0, of_pii = 0;
     if (!sr_findings_count(record))
         return;

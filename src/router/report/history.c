@@ -91,6 +91,7 @@ static void put_request(struct draft *d, const struct sr_record *r, const struct
     put(d, SR_HISTORY_ID, r->replay_id);
     d->f.texts[SR_HISTORY_REQUEST_ID] = r->id;
     d->f.texts[SR_HISTORY_TENANT] = r->tenant.p ? r->tenant : SR_LIT("");
+    d->f.texts[SR_HISTORY_SESSION] = r->session.p ? r->session : SR_LIT("");
     put(d, SR_HISTORY_DOOR, sr_door_name(r->door));
     put(d, SR_HISTORY_DIALECT, r->dialect);
     if (r->automatic)
@@ -156,6 +157,15 @@ static void put_guard(struct draft *d, const struct sr_record *r, const struct s
         d->f.numbers[SR_HISTORY_ANSWER_ATTACKED] = 1;
         d->f.numbers[SR_HISTORY_ANSWER_RISK] = (double)answer->risk;
     }
+}
+
+static void put_protection(struct draft *d, const struct sr_record_protection *protection)
+{
+    if (!protection->known)
+        return;
+    put(d, SR_HISTORY_PROTECTION, protection->action);
+    put(d, SR_HISTORY_PROTECTION_REASON, protection->reason);
+    put(d, SR_HISTORY_PROTECTED_MODEL, protection->model);
 }
 
 static void put_cache(struct draft *d, const struct sr_record_cache *cache)
@@ -265,7 +275,7 @@ static void put_candidates(struct draft *d, const struct sr_record *r, const str
 }
 
 int sr_report_history(const struct sr_record *record, const struct sr_router *router,
-                      const struct sr_history_bodies *bodies, struct sr_history_entry **out)
+                      const struct sr_history_more *more, struct sr_history_entry **out)
 {
     struct draft d;
     sr_history_facts_init(&d.f);
@@ -277,13 +287,15 @@ int sr_report_history(const struct sr_record *record, const struct sr_router *ro
     put_request(&d, record, router->config);
     put_verdict(&d, record, router->config);
     put_guard(&d, record, router->config);
+    put_protection(&d, &record->protection);
     put_cache(&d, &record->cache);
     put_usage(&d, record, router->config);
     put_signals(&d, record, router);
     put_candidates(&d, record, router->config);
-    d.f.texts[SR_HISTORY_REQUEST_BODY] = bodies->request;
-    d.f.texts[SR_HISTORY_RESPONSE_BODY] = bodies->response;
-    d.f.numbers[SR_HISTORY_REQUEST_CUT] = bodies->request_cut;
-    d.f.numbers[SR_HISTORY_RESPONSE_CUT] = bodies->response_cut;
+    d.f.why = more->why;
+    d.f.texts[SR_HISTORY_REQUEST_BODY] = more->request;
+    d.f.texts[SR_HISTORY_RESPONSE_BODY] = more->response;
+    d.f.numbers[SR_HISTORY_REQUEST_CUT] = more->request_cut;
+    d.f.numbers[SR_HISTORY_RESPONSE_CUT] = more->response_cut;
     return sr_history_entry_new(out, &d.f);
 }

@@ -6,15 +6,16 @@
 #include "router/record.h"
 #include "router/router.h"
 
-/* Bodies, empty where they were not asked for; `cut`: there was more. */
-struct sr_history_bodies {
-    struct sr_bytes request, response;
+/* What is not of the record itself: bodies, empty where they were not asked for (`cut`: there was more), and
+ * how it came about (router/report/why.h), empty where no client follows. */
+struct sr_history_more {
+    struct sr_bytes request, response, why;
     bool request_cut, response_cut;
 };
 
 /* Makes the entry of a request that has ended. SR_ENOMEM. */
 int sr_report_history(const struct sr_record *record, const struct sr_router *router,
-                      const struct sr_history_bodies *bodies, struct sr_history_entry **out) SR_WARN_UNUSED;
+                      const struct sr_history_more *more, struct sr_history_entry **out) SR_WARN_UNUSED;
 
 /* The names of an entry's bits. */
 extern const struct sr_history_words sr_history_words;

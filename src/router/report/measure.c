@@ -14,11 +14,28 @@ struct sink {
     struct sr_metrics *metrics;
     const struct sr_record *record;
     const struct sr_router *router;
+    bool sampled; /* `origin` is set */
+    struct sr_metrics_origin origin;
 };
 
 static double seconds(uint64_t from, uint64_t to)
 {
     return to > from ? (double)(to - from) / (double)SR_NS_PER_S : 0;
+}
+
+/* A request whose trace is not kept is no exemplar: there is nothing to open. */
+static struct sink sink_of(const struct sr_record *record, const struct sr_router *router,
+                           struct sr_metrics *metrics)
+{
+    const struct sr_record_trace *trace = &record->trace;
+    struct sink sink = {.metrics = metrics, .record = record, .router = router};
+    sink.sampled = trace->known && trace->own.flags & SR_TRACE_SAMPLED;
+    if (!sink.sampled)
+        return sink;
+    memcpy(sink.origin.trace, trace->own.trace, sizeof sink.origin.trace);
+    memcpy(sink.origin.span, trace->own.span, sizeof sink.origin.span);
+    sink.origin.at_ns = sr_clock_wall_ns();
+    return sink;
 }
 
 static void add(const struct sink *sink, enum sr_metric metric, double value, const char *a, const char *b)
@@ -36,6 +53,19 @@ static void observe(const struct sink *sink, enum sr_metric metric, double value
 {
     struct sr_bytes labels[] = {sr_bytes_str(label)};
     sr_metrics_add(sink->metrics, metric, value, labels);
+}
+
+/* A duration; it names the request's trace. */
+static void take_time(const struct sink *sink, enum sr_metric metric, double value,
+                      const struct sr_bytes *labels)
+{
+    sr_metrics_observe(sink->metrics, metric, value, labels, sink->sampled ? &sink->origin : NULL);
+}
+
+static void take_time_of(const struct sink *sink, enum sr_metric metric, double value, const char *label)
+{
+    struct sr_bytes labels[] = {sr_bytes_str(label)};
+    take_time(sink, metric, value, labels);
 }
 
 static const char *model_label(const struct sink *sink)
@@ -72,9 +102,11 @@ static void measure_signals(const struct sink *sink)
         }
         if (result->over)
             count(sink, SR_METRIC_SIGNAL_ERRORS, name, sr_record_failure(SR_ELIMIT));
-        observe(sink, SR_METRIC_SIGNAL_LATENCY, seconds(0, result->ns), name);
+        take_time_of(sink, SR_METRIC_SIGNAL_LATENCY, seconds(0, result->ns), name);
         if (result->neural_late)
             observe(sink, SR_METRIC_NEURAL_LATE, 1, name);
+        if (result->multilingual_bytes)
+            observe(sink, SR_METRIC_MULTILINGUAL_BYTES, (double)result->multilingual_bytes, name);
         for (size_t i = 0; i < result->n_hits; i++) {
             const char *rule = sr_signals_rule_name(sink->router->signals, (enum sr_signal_type)type, i);
             count(sink, SR_METRIC_SIGNAL_EXTRACTION, name, rule);
@@ -92,7 +124,7 @@ static void measure_compression(const struct sink *sink)
         return;
     double ratio = (double)stats->compressed_tokens / (double)stats->original_tokens;
     sr_metrics_add(sink->metrics, SR_METRIC_COMPRESSION_RATIO, ratio, NULL);
-    sr_metrics_add(sink->metrics, SR_METRIC_COMPRESSION_TIME, seconds(0, stats->ns), NULL);
+    take_time(sink, SR_METRIC_COMPRESSION_TIME, seconds(0, stats->ns), NULL);
 }
 
 static void measure_plugins(const struct sink *sink, const struct sr_config_decision *decision)
@@ -120,7 +152,7 @@ static void measure_decision(const struct sink *sink)
 {
     const struct sr_record *r = sink->record;
     sr_metrics_add(sink->metrics, SR_METRIC_DECISION_EVALUATIONS, 1, NULL);
-    sr_metrics_add(sink->metrics, SR_METRIC_DECISION_LATENCY, seconds(0, r->times.decide_ns), NULL);
+    take_time(sink, SR_METRIC_DECISION_LATENCY, seconds(0, r->times.decide_ns), NULL);
     measure_signals(sink);
     measure_compression(sink);
     const struct sr_config_decision *decision = sr_record_decision(r, sink->router->config);
@@ -218,7 +250,7 @@ static void measure_cache(const struct sink *sink)
                                 cache->early ? SR_LIT("find_exact") : SR_LIT("find_similar"),
                                 hit ? SR_LIT("hit") : SR_LIT("miss")};
     sr_metrics_add(sink->metrics, SR_METRIC_CACHE_OPERATIONS, 1, labels);
-    sr_metrics_add(sink->metrics, SR_METRIC_CACHE_TIME, seconds(0, cache->ns), labels);
+    take_time(sink, SR_METRIC_CACHE_TIME, seconds(0, cache->ns), labels);
     count(sink, hit ? SR_METRIC_CACHE_HITS : SR_METRIC_CACHE_MISSES, sink->record->decision_name,
           "response_cache");
     for (int i = 0; i < SR_GATE_REASONS; i++)
@@ -254,6 +286,10 @@ static void measure_selection(const struct sink *sink)
     const struct sr_record *r = sink->record;
     const struct sr_ranking *ranking = r->ranking;
     const char *decision = r->decision_name, *model = model_label(sink);
+    if (r->protection.known) {
+        struct sr_bytes action = sr_bytes_str(r->protection.action);
+        sr_metrics_add(sink->metrics, SR_METRIC_PROTECTION, 1, &action);
+    }
     if (!ranking)
         return;
     if (ranking->fallback) {
@@ -278,7 +314,7 @@ static void measure_forward(const struct sink *sink)
     observe(sink, SR_METRIC_REQUESTS, 1, model);
     observe(sink, SR_METRIC_INFLIGHT, 1, model);
     measure_selection(sink);
-    sr_metrics_add(sink->metrics, SR_METRIC_ROUTING_LATENCY, seconds(0, r->times.busy_ns), NULL);
+    take_time(sink, SR_METRIC_ROUTING_LATENCY, seconds(0, r->times.busy_ns), NULL);
     count(sink, SR_METRIC_REASON_CODES,
           r->guard.moved ? "pii_policy_alternative_selected"
           : r->automatic ? "auto_routing"
@@ -293,12 +329,12 @@ static void measure_forward(const struct sink *sink)
 void sr_measure_verdict(const struct sr_record *record, const struct sr_router *router,
                         struct sr_metrics *metrics)
 {
-    struct sink sink = {metrics, record, router};
+    struct sink sink = sink_of(record, router, metrics);
     if (!metrics)
         return;
     measure_reasoning(&sink);
     if (record->tools.known)
-        observe(&sink, SR_METRIC_TOOLS_TIME, seconds(0, record->tools.ns), "default");
+        take_time_of(&sink, SR_METRIC_TOOLS_TIME, seconds(0, record->tools.ns), "default");
     measure_cache(&sink);
     if (record->evaluated) {
         measure_decision(&sink);
@@ -332,14 +368,14 @@ static void measure_answer(const struct sink *sink)
     const char *model = model_label(sink);
     uint64_t first = t->first_token ? t->first_token : t->answer_head;
     uint64_t end = t->last_token ? t->last_token : t->answer_head;
-    observe(sink, SR_METRIC_TTFT, seconds(t->started, first), model);
-    observe(sink, SR_METRIC_COMPLETION_LATENCY, seconds(t->started, end), model);
+    take_time_of(sink, SR_METRIC_TTFT, seconds(t->started, first), model);
+    take_time_of(sink, SR_METRIC_COMPLETION_LATENCY, seconds(t->started, end), model);
     if (!r->usage.seen)
         return;
     measure_usage(sink, model);
     /* Only a stream shows the time of the first token; without it a mean per token would mislead. */
     if (r->streamed && r->usage.completion > 1)
-        observe(sink, SR_METRIC_TPOT, seconds(first, end) / (double)(r->usage.completion - 1), model);
+        take_time_of(sink, SR_METRIC_TPOT, seconds(first, end) / (double)(r->usage.completion - 1), model);
 }
 
 void sr_measure_answer_finding(const struct sr_record *record, struct sr_metrics *metrics)
@@ -379,7 +415,7 @@ static void measure_pool(const struct sink *sink)
 void sr_measure_next_model(const struct sr_record *record, int before, const struct sr_router *router,
                            struct sr_metrics *metrics)
 {
-    struct sink sink = {metrics, record, router};
+    struct sink sink = sink_of(record, router, metrics);
     if (!metrics || before < 0 || !record->forwarded)
         return;
     observe(&sink, SR_METRIC_INFLIGHT, -1, router->config->models[before].name);
@@ -389,7 +425,7 @@ void sr_measure_next_model(const struct sr_record *record, int before, const str
 void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
                     struct sr_metrics *metrics)
 {
-    struct sink sink = {metrics, record, router};
+    struct sink sink = sink_of(record, router, metrics);
     const char *model = model_label(&sink), *reason = record->error_reason;
     if (!metrics)
         return;

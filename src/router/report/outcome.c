@@ -51,6 +51,29 @@ static void note_arm(const struct sr_record *r, const struct sr_router *router, 
         sr_arms_outcome(router->arms, &name, 0, selector->config->bandit.memory);
 }
 
+/* The conversation has had a turn of the model: an answer, or a failure. */
+static void note_hold(const struct sr_record *r, const struct sr_router *router, bool failed)
+{
+    bool answered = r->answer_status / 100 == 2 && r->end != SR_END_UPSTREAM_LOST;
+    if (!r->protection.key || !router->holds || r->model < 0 || r->decision.decision < 0 ||
+        (!answered && !failed))
+        return;
+    struct sr_arm_name name = arm_of(r, router);
+    sr_holds_note(router->holds, r->protection.key,
+                  &(struct sr_hold_turn){.decision = r->protection.decision,
+                                         .arm = sr_arm_key(name.decision, name.model, name.lora),
+                                         .bytes = r->bytes_in,
+                                         .failed = failed,
+                                         .ended_ms = (int64_t)(sr_clock_ns() / SR_NS_PER_MS)});
+}
+
+/* Tokens of a stream. Engines send one in an event; so that a model whose upstream reports no usage is known
+ * as well, its events count where it did not. */
+static uint64_t tokens_of(const struct sr_record *r)
+{
+    return r->usage.seen ? r->usage.completion : r->events;
+}
+
 void sr_outcome_ended(const struct sr_record *r, const struct sr_router *router,
                       struct sr_pool_tally **counted)
 {
@@ -64,13 +87,14 @@ void sr_outcome_ended(const struct sr_record *r, const struct sr_router *router,
         return;
     sr_pool_tally_end(tally);
     *counted = NULL;
+    note_hold(r, router, failed);
     if (r->failovers)
         return;
     note_arm(r, router, ms(t->started, first), answered, failed);
     if (!answered)
         return;
     sr_pool_tally_note(tally, SR_TALLY_TTFT, ms(t->started, first));
-    if (r->streamed && r->usage.seen && r->usage.completion > 1 && t->last_token > first)
-        sr_pool_tally_note(tally, SR_TALLY_TPOT,
-                           ms(first, t->last_token) / (double)(r->usage.completion - 1));
+    uint64_t tokens = tokens_of(r);
+    if (r->streamed && tokens > 1 && t->last_token > first)
+        sr_pool_tally_note(tally, SR_TALLY_TPOT, ms(first, t->last_token) / (double)(tokens - 1));
 }

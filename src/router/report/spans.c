@@ -97,6 +97,12 @@ static const char *requested_model(const struct tree *t)
 static void put_usage(struct tree *t)
 {
     const struct sr_usage *usage = &t->r->usage;
+    const char *reasons[SR_FINISH_REASONS];
+    size_t n = 0;
+    for (int i = 0; i < SR_FINISH_REASONS; i++)
+        if (usage->finish >> i & 1)
+            reasons[n++] = sr_finish_name(i);
+    sr_trace_texts(&t->w, "gen_ai.response.finish_reasons", reasons, n);
     if (!usage->seen)
         return;
     sr_trace_int(&t->w, "gen_ai.usage.input_tokens", (int64_t)usage->prompt);
@@ -380,17 +386,32 @@ static void write_pick(struct tree *t, const struct sr_record_phase *phase)
     sr_trace_end(&t->w);
 }
 
+static void write_wait(struct tree *t, const struct sr_record_phase *phase)
+{
+    begin(t, &(struct part){.name = NAME("queue.wait"), .began = phase->began, .ended = phase->ended}, NULL);
+    put(t, "semroute.pool", t->r->pool.name);
+    put(t, "semroute.model", t->r->model_name);
+    sr_trace_end(&t->w);
+}
+
+/* Where a phase ends that did not: a wait goes on to the end of the request, all others to the verdict. */
+static uint64_t end_of(const struct tree *t, const struct sr_record_phase *phase)
+{
+    const struct sr_times *times = &t->r->times;
+    return phase->part != SR_PART_QUEUE && times->verdict ? times->verdict : times->ended;
+}
+
 static void write_phases(struct tree *t)
 {
     static void (*const writers[])(struct tree *, const struct sr_record_phase *) = {
         [SR_PART_EARLY] = write_cache, [SR_PART_SIGNALS] = write_signals, [SR_PART_LIMIT] = write_limit,
         [SR_PART_TOOLS] = write_tools, [SR_PART_CACHE] = write_cache,     [SR_PART_EDIT] = write_edit,
-        [SR_PART_PICK] = write_pick,
+        [SR_PART_PICK] = write_pick,   [SR_PART_QUEUE] = write_wait,
     };
     for (size_t i = 0; i < t->r->n_phases; i++) {
         struct sr_record_phase phase = t->r->phases[i];
         if (!phase.ended)
-            phase.ended = t->r->times.verdict ? t->r->times.verdict : t->r->times.ended;
+            phase.ended = end_of(t, &phase);
         writers[phase.part](t, &phase);
     }
 }

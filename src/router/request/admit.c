@@ -4,17 +4,29 @@
 /* Bytes of a path that a message shows. */
 #define PATH_SHOWN 128
 
+/* True for a body in parts that is not read: a form is, where the endpoint is none of a dialect's own. */
+static bool is_unread_form(const struct sr_head *head, const struct sr_dialect_ops *dialect)
+{
+    static const struct sr_bytes prefix = {"multipart/", 10};
+    struct sr_bytes type = head->content_type;
+    bool parts = type.n >= prefix.n && sr_bytes_eq_nocase(sr_bytes_of(type.p, prefix.n), prefix);
+    return parts && (!dialect->takes_forms || !head->boundary.n);
+}
+
 /* Admits a request for an endpoint that is routed. */
-static enum sr_admission admit_body(const struct sr_head *head, uint64_t max_body, struct sr_refusal *refusal)
+static enum sr_admission admit_body(const struct sr_head *head, const struct sr_dialect_ops *dialect,
+                                    uint64_t max_body, struct sr_refusal *refusal)
 {
     uint64_t most =
         head->passing_max > max_body ? head->passing_max : max_body; /* largest body that may arrive */
-    if (head->encoded)
+    if (head->coding == SR_CODING_OTHER)
         sr_refuse(refusal, 415, "unsupported_encoding", NULL,
-                  "the request body has a content-encoding: send it uncompressed");
-    else if (sr_bytes_starts_with(head->content_type, SR_LIT("multipart/")))
-        sr_refuse(refusal, 400, "unsupported_content_type", NULL,
-                  "multipart bodies are not routed: send JSON");
+                  "the content-encoding of the request body is not known: use gzip or deflate, or none");
+    else if (is_unread_form(head, dialect))
+        sr_refuse(refusal, 400, "unsupported_content_type", NULL, "%s",
+                  !dialect->takes_forms ? "multipart bodies are not read at this endpoint: send JSON"
+                                        : "of multipart bodies only multipart/form-data is read, with a "
+                                          "boundary of letters, digits and -_.+'");
     else if (head->has_body && head->content_length > most)
         sr_refuse_size(refusal, most);
     else if (!head->has_body)
@@ -37,6 +49,10 @@ enum sr_admission sr_admit(const struct sr_config *config, const struct sr_head 
         return SR_ADMIT_MODELS;
     case SR_ENDPOINT_MODEL:
         return SR_ADMIT_MODEL;
+    case SR_ENDPOINT_STORED:
+        return SR_ADMIT_STORED;
+    case SR_ENDPOINT_OPTIONS:
+        return SR_ADMIT_OPTIONS;
     case SR_ENDPOINT_NOT_FOUND:
         sr_refuse(refusal, 404, "endpoint_not_found", NULL,
                   "endpoint not found: %.*s is not among the forwarded endpoints (global.semroute.endpoints)",
@@ -50,5 +66,5 @@ enum sr_admission sr_admit(const struct sr_config *config, const struct sr_head 
     case SR_ENDPOINT_ROUTE:
         break;
     }
-    return admit_body(head, max_body, refusal);
+    return admit_body(head, *dialect, max_body, refusal);
 }

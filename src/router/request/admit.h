@@ -10,6 +10,8 @@ enum sr_admission {
     SR_ADMIT_BODY,    /* read the body in `dialect` */
     SR_ADMIT_MODELS,  /* answer with the list of models */
     SR_ADMIT_MODEL,   /* answer with one model; `rest` is its id as it was sent */
+    SR_ADMIT_STORED,  /* answer about a stored response; `rest` is the path behind that of the endpoint */
+    SR_ADMIT_OPTIONS, /* answer which methods there are: `rest` */
     SR_ADMIT_REFUSED, /* `refusal` is filled */
 };
 

@@ -2,6 +2,7 @@
 #include "router/request/body.h"
 
 #include "base/clock.h"
+#include "router/request/multipart.h"
 
 /* First reservation for a body with a content-length. */
 #define RESERVE_MAX ((size_t)1 << 20)
@@ -13,11 +14,13 @@ void sr_body_init(struct sr_body *body, size_t max)
 {
     *body = (struct sr_body){.model = -1};
     sr_buf_init(&body->bytes, max);
+    sr_upload_init(&body->upload, (struct sr_bytes){"", 0}, max);
 }
 
 void sr_body_dispose(struct sr_body *body)
 {
     sr_buf_dispose(&body->bytes);
+    sr_upload_dispose(&body->upload);
 }
 
 int sr_body_begin(struct sr_body *body, const struct sr_router *router, const struct sr_head *head,
@@ -31,7 +34,8 @@ int sr_body_begin(struct sr_body *body, const struct sr_router *router, const st
     body->router = router;
     body->head = head;
     body->arena = arena;
-    if (head->content_length)
+    body->upload.boundary = head->boundary;
+    if (head->content_length && !head->boundary.n)
         rc = sr_buf_reserve(&body->bytes,
                             head->content_length < RESERVE_MAX ? (size_t)head->content_length : RESERVE_MAX);
     return rc ? rc
@@ -86,6 +90,15 @@ static bool refuse_alike(struct sr_body *body, const struct sr_span *span, struc
 
 /* ---- the model ---- */
 
+/* Is this the name of the encoder, or an automatic one where the encoder alone can be meant? A configured
+ * model of that name comes first. */
+static bool is_builtin(const struct sr_body *body, struct sr_bytes name)
+{
+    const char *embeds = body->router->embeds;
+    return embeds && body->doc.dialect->embeds && sr_config_find_model(body->router->config, name) < 0 &&
+           (sr_bytes_eq(name, sr_bytes_str(embeds)) || sr_config_is_auto(body->router->config, name));
+}
+
 /* Takes the client's model name: automatic, a configured model, or neither. */
 static bool take_model(struct sr_body *body, const struct sr_span *span, struct sr_refusal *refusal)
 {
@@ -101,6 +114,10 @@ static bool take_model(struct sr_body *body, const struct sr_span *span, struct 
     if (!name.p) {
         sr_refuse_memory(refusal);
         return false;
+    }
+    if (is_builtin(body, name)) {
+        body->builtin = true;
+        return true;
     }
     if (sr_config_is_auto(config, name)) {
         body->automatic = true;
@@ -145,7 +162,8 @@ static bool find_model(struct sr_body *body, struct sr_refusal *refusal)
 
 /* ---- chunks ---- */
 
-static bool scan_chunk(struct sr_body *body, const void *p, size_t n, bool last, struct sr_refusal *refusal)
+/* Counts a chunk. False: the body is too large. */
+static bool count_chunk(struct sr_body *body, size_t n, struct sr_refusal *refusal)
 {
     uint64_t passing_max = body->passing ? body->head->passing_max : 0;
     uint64_t limit = passing_max ? passing_max : body->router->max_body;
@@ -154,6 +172,11 @@ static bool scan_chunk(struct sr_body *body, const void *p, size_t n, bool last,
         return false;
     }
     body->arrived += n;
+    return true;
+}
+
+static bool scan_chunk(struct sr_body *body, const void *p, size_t n, bool last, struct sr_refusal *refusal)
+{
     struct sr_err err = {0};
     uint64_t start = sr_clock_ns();
     int rc = SR_OK;
@@ -210,9 +233,59 @@ static bool complete_passed(struct sr_body *body, struct sr_refusal *refusal)
     return sr_request_check_shape(&body->doc, &complaint) || refuse_complaint(refusal, &complaint);
 }
 
+/* What the files of a form are for. */
+static enum sr_unread_kind files_of(const struct sr_head *head)
+{
+    return sr_bytes_starts_with(head->path.path, SR_LIT("/v1/audio/"))    ? SR_UNREAD_AUDIO
+           : sr_bytes_starts_with(head->path.path, SR_LIT("/v1/images/")) ? SR_UNREAD_IMAGES
+                                                                          : SR_UNREAD_FILES;
+}
+
+static enum sr_body_step refuse_form(int rc, const struct sr_err *err, struct sr_refusal *refusal)
+{
+    if (rc == SR_EPARSE)
+        sr_refuse(refusal, 400, "invalid_form", NULL, "the multipart body has %s, at byte %zu", err->message,
+                  err->offset);
+    else if (rc == SR_ELIMIT)
+        sr_refuse(refusal, 413, SR_CODE_TOO_LARGE, NULL, "the multipart body has %s",
+                  err->message[0] ? err->message : "more text than a request may have");
+    else
+        sr_refuse_memory(refusal);
+    refusal->reason = "parse_error";
+    return SR_BODY_REFUSED;
+}
+
+/* Keeps a piece of a form; with the last one reads its document. */
+static enum sr_body_step feed_form(struct sr_body *body, const void *p, size_t n, bool last,
+                                   struct sr_refusal *refusal)
+{
+    struct sr_err err = {0};
+    struct sr_upload *upload = &body->upload;
+    if (n && sr_buf_append(&upload->raw, p, n)) {
+        sr_refuse_memory(refusal);
+        return SR_BODY_REFUSED;
+    }
+    body->whole = sr_multipart_is_whole(sr_buf_view(&upload->raw), upload->boundary);
+    if (!last)
+        return SR_BODY_MORE;
+    int rc = sr_upload_read(upload, files_of(body->head), body->arena, &body->bytes, &err);
+    if (rc)
+        return refuse_form(rc, &err, refusal);
+    body->doc.beside = &upload->unread;
+    if (!scan_chunk(body, body->bytes.data, body->bytes.len, true, refusal) || !find_model(body, refusal))
+        return SR_BODY_REFUSED;
+    see(body);
+    body->complete_ns = sr_clock_ns();
+    return complete(body, refusal) ? SR_BODY_COMPLETE : SR_BODY_REFUSED;
+}
+
 enum sr_body_step sr_body_feed(struct sr_body *body, const void *p, size_t n, bool last,
                                struct sr_refusal *refusal)
 {
+    if (!count_chunk(body, n, refusal))
+        return SR_BODY_REFUSED;
+    if (sr_body_is_upload(body))
+        return feed_form(body, p, n, last, refusal);
     if (!scan_chunk(body, p, n, last, refusal))
         return SR_BODY_REFUSED;
     if (n && !body->passing && sr_buf_append(&body->bytes, p, n)) {

@@ -8,10 +8,13 @@
 #include "dialect/dialect.h"
 
 enum sr_endpoint {
-    SR_ENDPOINT_ROUTE,        /* read the body in `dialect` */
-    SR_ENDPOINT_MODELS,       /* GET /v1/models */
-    SR_ENDPOINT_MODEL,        /* GET /v1/models/{id}; `rest` is the id as it was sent */
-    SR_ENDPOINT_NOT_FOUND,    /* not a forwarded endpoint */
+    SR_ENDPOINT_ROUTE,     /* read the body in `dialect` */
+    SR_ENDPOINT_MODELS,    /* GET /v1/models */
+    SR_ENDPOINT_MODEL,     /* GET /v1/models/{id}; `rest` is the id as it was sent */
+    SR_ENDPOINT_STORED,    /* GET or DELETE /v1/responses/{id}, GET .../input_items; `rest` is the id and what
+                              follows it */
+    SR_ENDPOINT_NOT_FOUND, /* not a forwarded endpoint */
+    SR_ENDPOINT_OPTIONS,   /* OPTIONS of one of these; `rest` are the methods that are allowed */
     SR_ENDPOINT_WRONG_METHOD, /* 405; `rest` is the method that is allowed */
 };
 

@@ -36,7 +36,7 @@ static const char *const words[] = {
     "minimal", "minimum", "mode", "mp3", "mp4", "multipleOf", "name", "native", "natural", "none", "not",
     "null", "nullable", "number", "object", "omitted", "oneOf", "opaque", "opus", "original", "output_text",
     "parameters", "passage", "pattern", "pcm", "ping", "png", "priority", "properties", "query",
-    "reasoning", "reasoning_text", "redacted_thinking", "refusal", "regex", "required", "reward", "role",
+    "reasoning", "reasoning.encrypted", "reasoning.summary", "reasoning.text", "reasoning_text", "redacted_thinking", "refusal", "regex", "required", "reward", "role",
     "scale", "schema", "score", "search", "search_document", "search_query", "search_result",
     "server_tool_use", "source", "sse", "standard", "strict", "string", "summarized", "summary",
     "summary_text", "syntax", "system", "text", "text/plain", "text_editor_code_execution_tool_result",
@@ -233,6 +233,7 @@ enum sr_form sr_form_of(unsigned class, struct sr_bytes raw, bool escaped, bool 
     case SR_CLASS_FILE:
     case SR_CLASS_ENCRYPTED:
     case SR_CLASS_TOKENS:
+    case SR_CLASS_STORED:
         if (plain)
             return SR_FORM_TEXT;
         return sr_form_is_word(raw) ? SR_FORM_INERT : media_form(raw, escaped);

@@ -2,6 +2,7 @@
 #include "router/request/head.h"
 
 #include "router/identity/identity.h"
+#include "router/request/multipart.h"
 
 /* Longest x-request-id that is accepted. */
 #define REQUEST_ID_MAX 128
@@ -67,7 +68,7 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
         if (sr_bytes_to_u64(value, &length))
             out->content_length = length;
     } else if (sr_bytes_eq(name, SR_LIT("content-encoding"))) {
-        out->encoded |= value.n > 0 && !sr_bytes_eq_nocase(value, SR_LIT("identity"));
+        out->coding = sr_coding_with(out->coding, value);
     } else if (sr_bytes_eq(name, SR_LIT("traceparent"))) {
         out->traceparent = out->n_traceparents++ ? (struct sr_bytes){"", 0} : keep(arena, value, rc);
     } else if (sr_bytes_eq(name, SR_LIT("tracestate"))) {
@@ -99,13 +100,16 @@ static void keep_one(struct sr_head *out, const struct sr_request_head *head, st
     }
 }
 
-/* Keeps the headers that pools, authz and canaries name. */
+/* Keeps the headers that pools, authz, canaries and sessions name. */
 static void keep_named(struct sr_head *out, const struct sr_request_head *head,
                        const struct sr_config *config, struct sr_arena *arena, int *rc)
 {
     const struct sr_config_global *global = &config->global;
-    size_t most = 2 * global->n_pools + 1 + global->authz.n_providers + global->n_canaries;
-    if (most == 1)
+    const struct sr_config_protection *protection = &global->learning.protection;
+    bool sessions = protection->enabled || global->replay.entries;
+    size_t most =
+        2 * global->n_pools + 1 + global->authz.n_providers + global->n_canaries + (sessions ? 3 : 0);
+    if (most == 1 && !global->workloads.header[0])
         return;
     out->named = sr_arena_calloc(arena, most, sizeof *out->named);
     if (!out->named) {
@@ -116,6 +120,11 @@ static void keep_named(struct sr_head *out, const struct sr_request_head *head,
     for (size_t i = 0; i < global->n_pools; i++) {
         keep_one(out, head, sr_bytes_str(global->pools[i].queue.priority_header), arena, rc);
         keep_one(out, head, sr_bytes_str(global->pools[i].picking.session_header), arena, rc);
+    }
+    if (sessions) {
+        keep_one(out, head, sr_bytes_str(protection->session_header), arena, rc);
+        keep_one(out, head, SR_LIT(SR_SESSION_HEADER_OF_CODE), arena, rc);
+        keep_one(out, head, sr_bytes_str(protection->conversation_header), arena, rc);
     }
     for (size_t i = 0; i < global->n_canaries; i++)
         if (global->canaries[i].by == SR_CANARY_SESSION)
@@ -141,6 +150,7 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
         .door = head->door,
         .method = keep(arena, head->method, &rc),
         .peer = keep(arena, head->peer, &rc),
+        .protocol = keep(arena, head->protocol, &rc),
         .has_body = head->has_body,
         .answer_unseen = head->answer_unseen,
         .passing_max = head->passing_max,
@@ -154,6 +164,8 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
     bool trusted = sr_identity_trusts(config, &source);
     for (size_t i = 0; i < head->n_headers; i++)
         read_header(out, &head->headers[i], config, trusted, arena, &rc);
+    if (sr_multipart_boundary(out->content_type, &out->boundary))
+        out->boundary = (struct sr_bytes){"", 0};
     keep_named(out, head, config, arena, &rc);
     return rc;
 }

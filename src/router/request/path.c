@@ -3,8 +3,9 @@
 
 #include <stdint.h>
 
-/* Ids of models may have any characters, so they pass as they were sent; such a path is never forwarded. */
-#define IDS SR_LIT("/v1/models")
+/* Ids of models and responses may have any characters, so they pass as they were sent; such a path is never
+ * forwarded. */
+static const struct sr_bytes ids[] = {{"/v1/models", 10}, {"/v1/responses", 13}};
 
 struct normal {
     char *p; /* segments, each after its '/' */
@@ -87,12 +88,20 @@ static void append_id(struct normal *out, struct sr_bytes segment)
     }
 }
 
+/* Is what follows an id? */
+static bool is_below_ids(struct sr_bytes path)
+{
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+        if (sr_bytes_starts_with(path, ids[i]) && (path.n == ids[i].n || path.p[ids[i].n] == '/'))
+            return true;
+    return false;
+}
+
 /* Appends a segment and resolves it when it is empty or dots. */
 static void append(struct normal *out, struct sr_bytes segment)
 {
     size_t start = out->n;
-    bool id = out->n >= IDS.n && sr_bytes_starts_with(sr_bytes_of(out->p, out->n), IDS) &&
-              (out->n == IDS.n || out->p[IDS.n] == '/');
+    bool id = is_below_ids(sr_bytes_of(out->p, out->n));
     out->p[out->n++] = '/';
     if (id)
         append_id(out, segment);

@@ -21,9 +21,9 @@ struct sr_request_path {
  * Fills `out` from a request's target, in origin form ("/v1/models?x=1") or in absolute form, whose scheme
  * and authority are dropped. The normal form begins with '/', has no empty segment, no dot segment, no
  * parameters, no slash at its end unless it is "/", no escape and no upper-case letter; the normal form of
- * a normal form is itself. Segments below /v1/models/ are an id: they keep case, escapes and parameters.
- * Without a normal form: other forms of targets, `\`, NUL and other controls, bytes that no path has,
- * broken escapes, escapes of such bytes and of `/`, `%`, `?`, `#`, `;`, and `..` above the root.
+ * a normal form is itself. Segments below /v1/models/ and /v1/responses/ are an id: they keep case, escapes
+ * and parameters. Without a normal form: other forms of targets, `\`, NUL and other controls, bytes that no
+ * path has, broken escapes, escapes of such bytes and of `/`, `%`, `?`, `#`, `;`, and `..` above the root.
  * Linear in the target; lives in `arena`. SR_ENOMEM.
  */
 int sr_request_path_read(struct sr_request_path *out, struct sr_bytes target,

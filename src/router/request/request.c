@@ -45,6 +45,8 @@ void sr_request_index(struct sr_request *doc)
         [SR_AT_REASONING] = &at->reasoning,
         [SR_AT_THINKING] = &at->thinking,
         [SR_AT_BACKGROUND] = &at->background,
+        [SR_AT_PREVIOUS] = &at->previous,
+        [SR_AT_STORE] = &at->store,
     };
     for (size_t i = 0; i < doc->n_spans; i++) {
         uint16_t id = doc->spans[i].id;
@@ -124,9 +126,11 @@ bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *c
 bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *complaint)
 {
     static const char *const members[] = {
-        [SR_AT_STREAM] = "stream",   [SR_AT_MESSAGES] = "messages", [SR_AT_ROLE] = "role",
-        [SR_AT_CONTENT] = "content", [SR_AT_PART_TEXT] = "text",    [SR_AT_PROMPT] = "prompt",
-        [SR_AT_TYPE] = "type",
+        [SR_AT_STREAM] = "stream",  [SR_AT_MESSAGES] = "messages",
+        [SR_AT_ROLE] = "role",      [SR_AT_CONTENT] = "content",
+        [SR_AT_PART_TEXT] = "text", [SR_AT_PROMPT] = "prompt",
+        [SR_AT_TYPE] = "type",      [SR_AT_PREVIOUS] = "previous_response_id",
+        [SR_AT_STORE] = "store",
     };
     for (size_t i = 0; i < doc->n_spans; i++) {
         const struct sr_span *span = &doc->spans[i];

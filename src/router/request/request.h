@@ -15,8 +15,10 @@
 struct sr_members {
     uint32_t model, stream, stream_options, include_usage, messages, prompt, metadata, reasoning_effort,
         kwargs, max_tokens, max_completion_tokens, max_output_tokens, n, system, reasoning, thinking,
-        background;
+        background, previous, store;
 };
+
+struct sr_unread;
 
 /* A body, or the part of it that has been read. */
 struct sr_request {
@@ -26,6 +28,8 @@ struct sr_request {
     size_t n_spans;
     struct sr_members at;
     uint32_t max_strings; /* that are walked over; 0: SR_WALK_STRINGS_MAX */
+    const struct sr_unread
+        *beside; /* what the request has beside `body` that cannot be read; NULL: nothing */
 };
 
 /* Fills `at` from the spans. */

@@ -2,6 +2,7 @@
 #include "router/request/walk.h"
 
 #include "router/request/form.h"
+#include "router/request/sealed.h"
 
 #define ROLE_MAX     64 /* bytes of JSON: longest role, with any escapes */
 #define SIBLINGS_MAX 16 /* members of an object among which its type is looked for */
@@ -65,16 +66,25 @@ enum sr_signal_role sr_walk_role_of(const struct sr_request *doc, const struct s
     return SR_ROLE_OTHER;
 }
 
-/* The last member of a message with this id; SR_SPAN_NONE without one. */
-static uint32_t member(const struct sr_request *doc, size_t message, enum sr_at at)
+/* The last member of a message with this id, and how many there are; SR_SPAN_NONE without one. */
+static uint32_t member_of(const struct sr_request *doc, size_t message, enum sr_at at, size_t *n)
 {
     const struct sr_span *whole = &doc->spans[message];
     size_t end = whole->flags & SR_SPAN_OPEN ? SIZE_MAX : whole->end;
     uint32_t found = SR_SPAN_NONE;
+    *n = 0;
     for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < end; i++)
-        if (doc->spans[i].id == at && doc->spans[i].parent == message)
+        if (doc->spans[i].id == at && doc->spans[i].parent == message) {
             found = (uint32_t)i;
+            ++*n;
+        }
     return found;
+}
+
+static uint32_t member(const struct sr_request *doc, size_t message, enum sr_at at)
+{
+    size_t n;
+    return member_of(doc, message, at, &n);
 }
 
 enum sr_signal_role sr_walk_role(const struct sr_request *doc, size_t message)
@@ -94,13 +104,14 @@ uint32_t sr_walk_content(const struct sr_request *doc, size_t message)
 
 const char *const sr_unread_names[SR_UNREAD_KINDS] = {
     [SR_UNREAD_IMAGES] = "images",       [SR_UNREAD_AUDIO] = "audio",   [SR_UNREAD_FILES] = "files",
-    [SR_UNREAD_ENCRYPTED] = "encrypted", [SR_UNREAD_TOKENS] = "tokens", [SR_UNREAD_LIMIT] = "limit",
+    [SR_UNREAD_ENCRYPTED] = "encrypted", [SR_UNREAD_TOKENS] = "tokens", [SR_UNREAD_STORED] = "stored",
+    [SR_UNREAD_LIMIT] = "limit",
 };
 
 static const enum sr_unread_kind kinds[] = {
     [SR_CLASS_IMAGE] = SR_UNREAD_IMAGES,  [SR_CLASS_AUDIO] = SR_UNREAD_AUDIO,
     [SR_CLASS_FILE] = SR_UNREAD_FILES,    [SR_CLASS_ENCRYPTED] = SR_UNREAD_ENCRYPTED,
-    [SR_CLASS_TOKENS] = SR_UNREAD_TOKENS,
+    [SR_CLASS_TOKENS] = SR_UNREAD_TOKENS, [SR_CLASS_STORED] = SR_UNREAD_STORED,
 };
 
 static void note_unread(struct sr_walk *walk, enum sr_unread_kind kind, size_t bytes)
@@ -114,20 +125,44 @@ static bool raw_ends_with(struct sr_bytes raw, struct sr_bytes end)
     return raw.n >= end.n && memcmp(raw.p + raw.n - end.n, end.p, end.n) == 0;
 }
 
-/* What the `type` of a part or an item says about its strings. */
-static enum sr_walk_what what_by_type(const struct sr_request *doc, uint32_t owner)
+/* The `type` of a part or an item, of several the last; empty: none. */
+static struct sr_bytes type_of(const struct sr_request *doc, uint32_t owner, size_t *n)
 {
-    uint32_t type = member(doc, owner, SR_AT_TYPE);
+    uint32_t type = member_of(doc, owner, SR_AT_TYPE, n);
     if (type == SR_SPAN_NONE || doc->spans[type].kind != SR_JSON_STRING)
-        return SR_WALK_PLAIN;
+        return (struct sr_bytes){0};
     struct sr_bytes raw = sr_span_raw(&doc->spans[type], doc->body);
-    raw = sr_bytes_of(raw.p + 1, raw.n - 2);
+    return sr_bytes_of(raw.p + 1, raw.n - 2);
+}
+
+/* What the type of a part or an item says about its strings. */
+static enum sr_walk_what what_by_type(struct sr_bytes raw)
+{
     if (raw_ends_with(raw, SR_LIT("_output")) || raw_ends_with(raw, SR_LIT("tool_result")))
         return SR_WALK_RESULT;
     if (sr_bytes_eq(raw, SR_LIT("document")) || sr_bytes_eq(raw, SR_LIT("search_result")))
         return SR_WALK_DOCUMENT;
     bool call = raw_ends_with(raw, SR_LIT("_call")) || raw_ends_with(raw, SR_LIT("tool_use"));
     return call ? SR_WALK_CALL : SR_WALK_PLAIN;
+}
+
+/* The member in which a part or an item of this type has what its provider sealed; empty: none. */
+static struct sr_bytes sealed_by_type(struct sr_bytes type, size_t owner)
+{
+    static const struct {
+        struct sr_bytes type, member;
+        bool item; /* an item of Responses; else a part of a message */
+    } sealed[] = {
+        {{"thinking", 8}, {"signature", 9}, false},
+        {{"redacted_thinking", 17}, {"data", 4}, false},
+        {{"reasoning.text", 14}, {"signature", 9}, false},
+        {{"reasoning.encrypted", 19}, {"data", 4}, false},
+        {{"reasoning", 9}, {"encrypted_content", 17}, true},
+    };
+    for (size_t i = 0; i < sizeof sealed / sizeof sealed[0]; i++)
+        if (sealed[i].item == (owner == SR_WALK_OWNER_MESSAGE) && sr_bytes_eq(type, sealed[i].type))
+            return sealed[i].member;
+    return (struct sr_bytes){0};
 }
 
 /* The role of a message; of an item that has none, the one of its type. */
@@ -151,10 +186,16 @@ static size_t owner_of(struct sr_walk *walk, uint32_t span)
                                                                  : SR_WALK_OWNER_INNER;
     if (walk->owners[i].span == span)
         return i;
+    size_t n;
+    struct sr_bytes type = type_of(doc, span, &n);
     walk->owners[i].span = span;
-    walk->owners[i].what = what_by_type(doc, span);
-    if (i == SR_WALK_OWNER_MESSAGE)
+    walk->owners[i].what = what_by_type(type);
+    walk->owners[i].sealed = n == 1 ? sealed_by_type(type, i) : (struct sr_bytes){0};
+    if (i == SR_WALK_OWNER_MESSAGE) {
+        bool has_role = member(doc, span, SR_AT_ROLE) != SR_SPAN_NONE;
         walk->owners[i].role = role_of_item(doc, span, walk->owners[i].what);
+        walk->owners[i].refers = type.n == 0 ? !has_role : sr_bytes_eq(type, SR_LIT("item_reference"));
+    }
     return i;
 }
 
@@ -271,13 +312,50 @@ static bool is_plain(const struct sr_request *doc, uint32_t span)
     return false;
 }
 
+/* The role of the message that this span is or is in. */
+static enum sr_signal_role role_around(struct sr_walk *walk, uint32_t span)
+{
+    const struct sr_request *doc = walk->doc;
+    while (span != SR_SPAN_NONE && doc->spans[span].id != SR_AT_MESSAGE)
+        span = doc->spans[span].parent;
+    return span == SR_SPAN_NONE ? SR_ROLE_OTHER : walk->owners[owner_of(walk, span)].role;
+}
+
+/* True when the string is what a provider gave the client to carry, in the member that the API has for it: no
+ * model reads it as text, and the provider refuses what it did not make. */
+static bool is_sealed(struct sr_walk *walk, uint32_t span, struct sr_bytes raw, bool escaped)
+{
+    const struct sr_span *at = &walk->doc->spans[span];
+    uint32_t owner = at->parent;
+    if (owner == SR_SPAN_NONE || at->kind != SR_JSON_STRING || at->key_end < at->key_start + 2 ||
+        (walk->doc->spans[owner].id != SR_AT_PART && walk->doc->spans[owner].id != SR_AT_MESSAGE))
+        return false;
+    struct sr_bytes key = {walk->doc->body.p + at->key_start + 1, at->key_end - at->key_start - 2};
+    if (!sr_bytes_eq(key, walk->owners[owner_of(walk, owner)].sealed))
+        return false;
+    enum sr_signal_role role = role_around(walk, owner);
+    return (role == SR_ROLE_ASSISTANT || role == SR_ROLE_OTHER) && sr_sealed_is(raw, escaped);
+}
+
+/* The class of a span's strings. An item that has an id and nothing else stands for one that is stored. */
+static unsigned class_of(struct sr_walk *walk, uint32_t span)
+{
+    const struct sr_span *at = &walk->doc->spans[span];
+    if (at->id == SR_AT_ITEM_ID && at->parent != SR_SPAN_NONE &&
+        walk->owners[owner_of(walk, at->parent)].refers)
+        return SR_CLASS_STORED;
+    return at->tag & SR_CLASS_MASK;
+}
+
 /* Decides about one string; true when it is given. */
 static bool take(struct sr_walk *walk, uint32_t span, struct sr_json_string string,
                  struct sr_walk_string *out)
 {
     const struct sr_request *doc = walk->doc;
-    unsigned class = doc->spans[span].tag & SR_CLASS_MASK;
+    unsigned class = class_of(walk, span);
     struct sr_bytes raw = sr_bytes_of(doc->body.p + string.start, string.end - string.start);
+    if (class == SR_CLASS_ENCRYPTED && is_sealed(walk, span, raw, string.escaped))
+        return false;
     enum sr_form form = sr_form_of(class, raw, string.escaped, is_plain(doc, span));
     if (form == SR_FORM_TEXT && walk->inside && sr_form_is_word(raw))
         form = SR_FORM_INERT;
@@ -366,11 +444,14 @@ void sr_walk_begin(struct sr_walk *walk, const struct sr_request *doc)
     *walk = (struct sr_walk){.doc = doc, .stop = SIZE_MAX, .place = {.span = SR_SPAN_NONE}};
     for (size_t i = 0; i < SR_WALK_OWNERS; i++)
         walk->owners[i].span = SR_SPAN_NONE;
+    if (doc->beside)
+        walk->unread = *doc->beside;
 }
 
 void sr_walk_begin_span(struct sr_walk *walk, const struct sr_request *doc, uint32_t span)
 {
     sr_walk_begin(walk, doc);
+    walk->unread = (struct sr_unread){0};
     walk->next = span;
     walk->stop = doc->spans[span].end;
 }

@@ -88,6 +88,8 @@ struct sr_walk {
         uint32_t span;
         enum sr_walk_what what;
         enum sr_signal_role role; /* of a message */
+        struct sr_bytes sealed;   /* its member that the provider sealed; empty: none */
+        bool refers;              /* of a message: it stands for one that the upstream keeps */
     } owners[SR_WALK_OWNERS];
 };
 

@@ -22,6 +22,7 @@ static const struct {
     size_t state;
 } stages[] = {
     {&sr_keep_stage, offsetof(struct sr_answer, keep)},
+    {&sr_store_stage, offsetof(struct sr_answer, store)},
     {&sr_usage_stage, offsetof(struct sr_answer, usage)},
     {&sr_strip_stage, NO_STATE},
     {&sr_restore_stage, offsetof(struct sr_answer, restore)},
@@ -58,6 +59,7 @@ void sr_answer_dispose(struct sr_answer *a)
     sr_response_guard_dispose(&a->guard);
     sr_restore_dispose(&a->restore);
     sr_answer_keep_dispose(&a->keep);
+    sr_answer_store_dispose(&a->store);
     sr_buf_dispose(&a->held);
     sr_buf_dispose(&a->written);
     sr_buf_dispose(&a->before);
@@ -74,16 +76,23 @@ static bool type_is(struct sr_bytes value, struct sr_bytes type)
     return value.n >= type.n && sr_bytes_eq_nocase(sr_bytes_of(value.p, type.n), type);
 }
 
-enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *headers, size_t n_headers)
+enum sr_coding sr_answer_coding_of(const struct sr_header *headers, size_t n_headers)
 {
-    bool encoded = false;
+    enum sr_coding coding = SR_CODING_NONE;
+    for (size_t i = 0; i < n_headers; i++)
+        if (sr_bytes_eq_nocase(headers[i].name, SR_LIT("content-encoding")))
+            coding = sr_coding_with(coding, headers[i].value);
+    return coding;
+}
+
+enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *headers, size_t n_headers,
+                                      bool plain)
+{
     struct sr_bytes type = {"", 0};
     for (size_t i = 0; i < n_headers; i++)
         if (sr_bytes_eq(headers[i].name, SR_LIT("content-type")))
             type = sr_bytes_trim(headers[i].value);
-        else if (sr_bytes_eq(headers[i].name, SR_LIT("content-encoding")))
-            encoded = !sr_bytes_eq_nocase(sr_bytes_trim(headers[i].value), SR_LIT("identity"));
-    if (status / 100 != 2 || encoded)
+    if (status / 100 != 2 || !plain)
         return SR_ANSWER_RAW;
     return type_is(type, SR_LIT("text/event-stream"))  ? SR_ANSWER_SSE
            : type_is(type, SR_LIT("application/json")) ? SR_ANSWER_JSON
@@ -145,6 +154,7 @@ static int pass_frame(struct sr_answer *a, const struct sr_sse_frame *frame)
     event.begin = begin_of(a, frame);
     if (event.has_data && !a->first_event_ns)
         a->first_event_ns = sr_clock_ns();
+    a->events_seen += event.has_data && !event.mark;
     a->saw_done |= event.done;
     int rc = pass_stages(a, &event);
     if (!rc && a->wants & SR_WANTS_CHANGES)
@@ -233,6 +243,7 @@ static void scan_piece(struct sr_answer *a, struct sr_bytes in)
         return;
     }
     piece.spans = sr_scan_spans(a->scan, &piece.n_spans);
+    piece.whole = rc == SR_OK;
     for (size_t i = 0; i < STAGES; i++)
         if (is_active(a, i) && stages[i].ops->piece)
             stages[i].ops->piece(state_of(a, i), &piece);

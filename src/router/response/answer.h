@@ -8,10 +8,12 @@
 #ifndef SR_ROUTER_RESPONSE_ANSWER_H
 #define SR_ROUTER_RESPONSE_ANSWER_H
 
+#include "base/gzip.h"
 #include "router/response/guard.h"
 #include "router/response/keep.h"
 #include "router/response/restore.h"
 #include "router/response/stage.h"
+#include "router/response/store.h"
 #include "router/response/translate.h"
 #include "router/response/usage.h"
 
@@ -31,12 +33,14 @@ struct sr_answer {
     enum sr_answer_mode mode;
     bool saw_done;           /* the stream has its final event */
     uint64_t first_event_ns; /* time of the first event of a stream; 0 = none */
+    uint64_t events_seen;    /* of a stream, with data that is no mark of its end */
     uint64_t bytes;          /* bytes sent to the client */
 
     struct sr_answer_translation translation; /* before all stages */
 
     /* the stages, in their order */
     struct sr_answer_keep keep;
+    struct sr_answer_store store;
     struct sr_usage_reader usage;
     struct sr_restore restore;
     struct sr_response_guard guard;
@@ -68,8 +72,12 @@ void sr_answer_init(struct sr_answer *answer);
 /* Cancels what is in progress and frees. */
 void sr_answer_dispose(struct sr_answer *answer);
 
-/* The mode that a status and the headers of an answer ask for. */
-enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *headers, size_t n_headers);
+/* The coding that the headers of an answer name. */
+enum sr_coding sr_answer_coding_of(const struct sr_header *headers, size_t n_headers);
+
+/* The mode that a status and the headers of an answer ask for; `plain`: no coding is left on its bytes. */
+enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *headers, size_t n_headers,
+                                      bool plain);
 
 /* Begins with the answer's head and asks the stages what they need. What `head` points to is borrowed for
  * the call; the plan is borrowed until dispose. */

@@ -24,8 +24,10 @@ struct sr_answer_head {
     const struct sr_dialect_ops *dialect;
     const struct sr_answer_paths *paths; /* paths of the dialect's answers */
     size_t keeps;                        /* most bytes of it that are kept for the cache; 0: none are */
-    bool strip_usage;                    /* only the router asked for the usage */
-    const struct sr_redaction *restores; /* values to restore in the answer; NULL: none */
+    size_t stores;            /* most bytes of a response that is to be continued by id; 0: it is not */
+    struct sr_bytes previous; /* id of the answer that it continues, as JSON; empty: the upstream knows */
+    bool strip_usage;         /* only the router asked for the usage */
+    const struct sr_redaction *restores;        /* values to restore in the answer; NULL: none */
     const struct sr_response_guard_plan *guard; /* NULL: no plugin reads the answer */
     struct sr_translation *translation;         /* from the upstream's API; NULL: it speaks the client's */
 };
@@ -45,6 +47,7 @@ struct sr_answer_piece {
     size_t offset; /* bytes before it */
     const struct sr_span *spans;
     size_t n_spans;
+    bool whole; /* the document is complete with it */
 };
 
 /* The flow at the gate, in bytes since the beginning of the answer. */

@@ -1,6 +1,6 @@
 /*
- * Extracts usage. A number split by a chunk boundary is joined from the kept tail, so that no answer is
- * buffered, however large.
+ * Extracts usage. A number or a reason split by a chunk boundary is joined from the kept tail, so that no
+ * answer is buffered, however large.
  */
 #include "router/response/usage.h"
 
@@ -41,9 +41,22 @@ static void usage_count(struct sr_usage_reader *reader, uint16_t id, struct sr_b
         usage->prompt = reader->rest + usage->cached + usage->cache_write;
 }
 
+/* A string that says why a choice, or an answer without choices, ends. */
+static bool is_finish(const struct sr_span *span)
+{
+    return span->kind == SR_JSON_STRING && (span->id == SR_ANSWER_FINISH || span->id == SR_ANSWER_STOP);
+}
+
+/* `string` with its quotes. */
+static void note_finish(struct sr_usage_reader *reader, struct sr_bytes string)
+{
+    if (string.n > 2)
+        reader->usage.finish |= sr_finish_bit(sr_bytes_of(string.p + 1, string.n - 2));
+}
+
 /* The bytes of a span that ends in this piece; empty when its beginning was not kept. */
-static struct sr_bytes number_bytes(const struct sr_usage_reader *reader, const struct sr_span *span,
-                                    const struct sr_answer_piece *piece, char scratch[SR_USAGE_TAIL])
+static struct sr_bytes span_bytes(const struct sr_usage_reader *reader, const struct sr_span *span,
+                                  const struct sr_answer_piece *piece, char scratch[SR_USAGE_TAIL])
 {
     size_t length = span->end - span->start;
     if (span->start >= piece->offset)
@@ -78,24 +91,50 @@ static void usage_piece(void *state, const struct sr_answer_piece *piece)
     struct sr_usage_reader *reader = state;
     for (; reader->next < piece->n_spans; reader->next++) {
         const struct sr_span *span = &piece->spans[reader->next];
-        if (span->kind != SR_JSON_NUMBER)
+        char scratch[SR_USAGE_TAIL];
+        if (span->kind != SR_JSON_NUMBER && !is_finish(span))
             continue;
         if (span->flags & SR_SPAN_OPEN)
             break;
-        char scratch[SR_USAGE_TAIL];
-        usage_count(reader, span->id, number_bytes(reader, span, piece, scratch));
+        struct sr_bytes bytes = span_bytes(reader, span, piece, scratch);
+        if (span->kind == SR_JSON_NUMBER)
+            usage_count(reader, span->id, bytes);
+        else
+            note_finish(reader, bytes);
     }
     keep_tail(reader, piece->bytes);
+}
+
+/* Whether a member `..._reason` is a string: most events of OpenAI's API have one that is null. An event
+ * without is not scanned for it. */
+static bool may_finish(const struct sr_answer_event *event)
+{
+    struct sr_bytes rest = event->data, word = SR_LIT("_reason\"");
+    const char *at;
+    while (event->has_data && !event->mark && rest.n && (at = memmem(rest.p, rest.n, word.p, word.n))) {
+        size_t n = (size_t)(at - rest.p) + word.n;
+        rest = sr_bytes_trim(sr_bytes_of(rest.p + n, rest.n - n));
+        if (rest.n && rest.p[0] == ':')
+            rest = sr_bytes_trim(sr_bytes_of(rest.p + 1, rest.n - 1));
+        if (rest.n && rest.p[0] == '"')
+            return true;
+    }
+    return false;
 }
 
 static int usage_event(void *state, struct sr_answer_event *event)
 {
     struct sr_usage_reader *reader = state;
-    if (event->is_body || !sr_answer_event_has_usage(event))
+    bool finishes = !event->is_body && may_finish(event) && sr_answer_event_scan(event);
+    if (event->is_body || (!sr_answer_event_has_usage(event) && !finishes))
         return SR_OK;
-    for (size_t i = 0; i < event->n_spans; i++)
-        if (event->spans[i].kind == SR_JSON_NUMBER)
-            usage_count(reader, event->spans[i].id, sr_span_raw(&event->spans[i], event->data));
+    for (size_t i = 0; i < event->n_spans; i++) {
+        const struct sr_span *span = &event->spans[i];
+        if (span->kind == SR_JSON_NUMBER && sr_answer_event_has_usage(event))
+            usage_count(reader, span->id, sr_span_raw(span, event->data));
+        else if (is_finish(span))
+            note_finish(reader, sr_span_raw(span, event->data));
+    }
     return SR_OK;
 }
 

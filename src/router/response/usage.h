@@ -1,5 +1,6 @@
 /*
- * The stage that reads token usage from the pieces of a JSON answer and from the events of a stream.
+ * The stage that reads token usage, and why an answer ended, from the pieces of a JSON answer and from the
+ * events of a stream.
  *
  * It buffers only the last few bytes, and ignores usage that has not the dialect's shape. Knows no
  * metrics.
@@ -10,7 +11,7 @@
 #include "router/response/stage.h"
 #include "router/usage.h"
 
-/* Bytes of the longest number that is read across a chunk boundary. */
+/* Bytes of the longest number, and of the longest reason, that is read across a chunk boundary. */
 #define SR_USAGE_TAIL 32
 
 struct sr_usage_reader {

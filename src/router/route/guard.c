@@ -181,7 +181,7 @@ static void note_leaves(struct sr_guard *guard, const struct sr_config_rule *rul
     for (size_t i = 0; rule->op != SR_RULE_LEAF && i < rule->n_children; i++)
         note_leaves(guard, &rule->children[i], rules);
     int type = rule->op == SR_RULE_LEAF ? sr_signal_find_type(sr_bytes_str(rule->type)) : -1;
-    if (type != SR_SIGNAL_JAILBREAK && type != SR_SIGNAL_PII)
+    if (type != SR_SIGNAL_JAILBREAK && type != SR_SIGNAL_CONTRASTIVE && type != SR_SIGNAL_PII)
         return;
     const struct sr_signal_result *result = guard->in.results[type];
     int index =

@@ -121,12 +121,21 @@ static int decide_model(struct sr_routing *r, uint32_t *needed)
         *needed = UINT32_C(1) << SR_SIGNAL_EMBEDDING;
         return SR_AGAIN;
     }
-    struct sr_rank_inputs in = {r->in.router, &r->decision, meaning, r->input->text, r->in.draw};
+    struct sr_protection_inputs kept = {r->in.router, &r->decision, r->in.session, r->in.client, r->in.doc};
+    struct sr_rank_inputs in = {.router = r->in.router,
+                                .decision = &r->decision,
+                                .meaning = meaning,
+                                .text = r->input->text,
+                                .draw = r->in.draw,
+                                .steady = sr_protection_begin(&r->protection, &kept)};
     int rc = sr_rank_candidates(&in, r->in.arena, &r->ranking);
     if (rc)
         return rc;
     r->decision.scores = r->ranking.scores;
     r->decision.algorithm = r->ranking.algorithm;
+    rc = sr_protection_apply(&r->protection, &kept, r->plan, &r->decision, r->in.arena);
+    if (rc)
+        return rc;
     sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
     if (r->ranking.refused)
         r->choice.model = -1;
@@ -252,12 +261,12 @@ static uint32_t needed_next(struct sr_routing *r)
     return rc == SR_AGAIN ? needed : 0;
 }
 
-/* While a signal is in progress, begins the signals that come next. Signals that were not begun before the
- * deadline have no result. */
+/* While a signal is in progress, begins the signals that come next, but for those that ask elsewhere. Signals
+ * that were not begun before the deadline have no result. */
 static void begin_next(struct sr_routing *r)
 {
-    uint32_t needed;
-    while ((needed = needed_next(r)) && !(needed & r->begun))
+    uint32_t needed, not_yet = sr_signals_elsewhere(r->in.router->signals);
+    while ((needed = needed_next(r) & ~not_yet) && !(needed & r->begun))
         if (begin_type(r, sr_plan_cheapest(needed)) == SR_ENOMEM)
             return;
 }
@@ -305,7 +314,8 @@ static int advance(struct sr_routing *r)
 /* Prepares the mailbox when the text is long enough for worker threads, or a result may arrive later. */
 static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
 {
-    *env = (struct sr_signal_env){.inline_bytes = INLINE_BYTES};
+    *env =
+        (struct sr_signal_env){.inline_bytes = INLINE_BYTES, .consults = sr_runtime_consults(r->in.runtime)};
     bool late = sr_signals_may_be_late(r->in.router->signals);
     size_t bytes = sr_signal_input_bytes(r->input, SR_SIGNAL_PII);
     if (!r->in.env->post || (r->input->text.n <= INLINE_BYTES && bytes <= INLINE_BYTES && !late))
@@ -322,6 +332,7 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
                                                      bytes > r->input->text.n ? bytes : r->input->text.n);
     r->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
     env->client = r->in.client;
+    env->origin = r->in.origin;
     env->deadline_ns = r->deadline_ns;
     env->allowed_ns = deadline * SR_NS_PER_MS;
     env->whole = true;
@@ -338,6 +349,7 @@ static int add_wants(struct sr_routing *r)
     if (rc || !wants.facts)
         return rc;
     rc = sr_facts_read(&facts, in->doc, wants.turns, in->arena);
+    facts.workload = in->workload;
     if (in->identity) {
         facts.user = in->identity->user;
         facts.groups = in->identity->groups;

@@ -11,6 +11,7 @@
 #include "router/identity/identity.h"
 #include "router/request/request.h"
 #include "router/route/guard.h"
+#include "router/route/protect.h"
 #include "router/route/trial.h"
 #include "router/runtime.h"
 #include "select/select.h"
@@ -38,8 +39,11 @@ struct sr_routing_inputs {
     const struct sr_config_tenant *rules; /* of the tenant; NULL: none */
     bool instructs;                       /* the client's system prompts are the operator's */
     const struct sr_identity *identity;   /* who asks; NULL: not known */
+    enum sr_workload workload;            /* where a signal of the router reads it */
+    const struct sr_session *session;     /* how the client names what belongs together */
     uint64_t draw;                        /* random, for algorithms that explore */
     uint64_t client;                      /* clients share the engine and the worker threads alike */
+    struct sr_span_ref origin;            /* the request's span */
     struct sr_arena *arena;
     /* Called once after sr_routing_start returned SR_AGAIN, unless the routing is stopped or disposed of
      * before. `rc` is as of sr_routing_start, but never SR_AGAIN. */
@@ -64,6 +68,7 @@ struct sr_routing {
     struct sr_shadows shadows;
     struct sr_decision decision;
     struct sr_ranking ranking; /* of the decision's candidates; `n` 0: there was nothing to rank */
+    struct sr_protection protection;
     struct sr_choice choice;
     uint64_t signals_ns, decide_ns; /* durations */
 };

@@ -140,6 +140,18 @@ int sr_tool_database_read(struct sr_bytes text, struct sr_arena *arena, struct s
 
 /* ---- vectors ---- */
 
+/* Asks the encoder for `n` tools, which may take long: others see how far it is. */
+static int read_missing(const struct sr_tool_database *database, struct sr_embedding_reader *reader,
+                        const char *const *texts, size_t n, float *vectors, struct sr_err *err)
+{
+    struct sr_progress step;
+    const char *slash = strrchr(database->path, '/');
+    sr_progress_begin(&step, "tool database %.60s", slash ? slash + 1 : database->path);
+    int rc = sr_embedding_reader_texts(reader, texts, n, vectors, &step, err);
+    sr_progress_end(&step);
+    return rc;
+}
+
 /* Fills `vectors`: those that were kept, and the rest from the encoder. */
 static int fill(struct sr_tool_database *database, const char *const *texts, const char *kept,
                 struct sr_embedding_reader *reader, struct sr_err *err)
@@ -156,7 +168,7 @@ static int fill(struct sr_tool_database *database, const char *const *texts, con
             wanted[missing++] = texts[i];
     float *fresh = missing ? sr_mem_calloc(missing, d * sizeof *fresh) : NULL;
     if (missing)
-        rc = fresh ? sr_embedding_reader_texts(reader, wanted, missing, fresh, err) : SR_ENOMEM;
+        rc = fresh ? read_missing(database, reader, wanted, missing, fresh, err) : SR_ENOMEM;
     for (size_t i = 0, k = 0; !rc && missing && i < n; i++)
         if (!has[i])
             memcpy(database->vectors + i * d, fresh + k++ * d, d * sizeof *fresh);

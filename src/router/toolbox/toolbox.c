@@ -15,12 +15,13 @@ bool sr_tools_fill(const struct sr_config *config, const struct sr_config_plugin
            !plugins->tool_selection.set && config->global.tools.enabled;
 }
 
-/* The file that the decision's plugins add from; NULL: none. */
-static const char *file_of(const struct sr_config *config, const struct sr_config_plugins *plugins)
+/* Whose file the decision's plugins add from; NULL: none. */
+static const struct sr_config_tools *source_of(const struct sr_config *config,
+                                               const struct sr_config_plugins *plugins)
 {
     if (plugins->tool_selection.set && plugins->tool_selection.mode == SR_TOOL_SELECTION_ADD)
-        return plugins->tool_selection.choice.file;
-    return sr_tools_fill(config, plugins) ? config->global.tools.file : NULL;
+        return &plugins->tool_selection.choice;
+    return sr_tools_fill(config, plugins) ? &config->global.tools : NULL;
 }
 
 static bool is_needed(const struct sr_config *config)
@@ -40,22 +41,32 @@ const struct sr_tool_database *sr_toolbox_find(const struct sr_toolbox *box, con
     return NULL;
 }
 
-static int open_one(struct sr_toolbox *box, const struct sr_config *config, const char *path,
-                    struct sr_err *err)
+void sr_toolbox_kept(const struct sr_config *config, const char *path, char *out, size_t size)
 {
-    char kept[PATH_SIZE] = "";
     const char *named = config->global.tool_vectors;
-    struct sr_err why = {0};
     if (!named || !named[0])
-        snprintf(kept, sizeof kept, "%s.vectors", path);
-    else if (strcmp(named, "off") != 0)
-        snprintf(kept, sizeof kept, "%s", named);
+        snprintf(out, size, "%s.vectors", path);
+    else
+        snprintf(out, size, "%s", strcmp(named, "off") == 0 ? "" : named);
+}
+
+static int open_one(struct sr_toolbox *box, const struct sr_config *config,
+                    const struct sr_config_tools *source, struct sr_err *err)
+{
+    const char *path = source->file;
+    char kept[PATH_SIZE];
+    struct sr_err why = {0};
+    sr_toolbox_kept(config, path, kept, sizeof kept);
     int rc = sr_tool_database_open(&box->databases[box->n], path, kept, box->reader, &why);
     if (rc == SR_ENOENT) {
         sr_log(SR_LOG_WARN, "tool_database_missing", "%s; no tools are added from it", why.message);
         return SR_OK;
     }
     box->n += rc == SR_OK;
+    if (rc && err) {
+        err->line = source->file_at.line;
+        err->column = source->file_at.column;
+    }
     return rc ? sr_err_set(err, rc, "%s", why.message) : SR_OK;
 }
 
@@ -81,9 +92,9 @@ static int open_all(struct sr_toolbox *box, const struct sr_config *config, stru
     if (!rc && models)
         rc = open_reader(box, config, models, err);
     for (size_t i = 0; !rc && i < config->n_decisions; i++) {
-        const char *path = file_of(config, &config->decisions[i].plugins);
-        if (path && path[0] && !sr_toolbox_find(box, path))
-            rc = open_one(box, config, path, err);
+        const struct sr_config_tools *source = source_of(config, &config->decisions[i].plugins);
+        if (source && source->file && source->file[0] && !sr_toolbox_find(box, source->file))
+            rc = open_one(box, config, source, err);
     }
     return rc;
 }

@@ -24,6 +24,9 @@ void sr_toolbox_free(struct sr_toolbox *box); /* NULL is allowed */
 /* The database of this path; NULL: there is none. */
 const struct sr_tool_database *sr_toolbox_find(const struct sr_toolbox *box, const char *path);
 
+/* The file that keeps the vectors of the database `path`: out[size]; "" where none are kept. */
+void sr_toolbox_kept(const struct sr_config *config, const char *path, char *out, size_t size);
+
 /* Does the plugin add tools of a database to requests that have none: `tools` with `semantic_selection`? */
 bool sr_tools_fill(const struct sr_config *config, const struct sr_config_plugins *plugins);
 

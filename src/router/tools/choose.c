@@ -2,6 +2,7 @@
 #include "router/tools/choose.h"
 
 #include "base/clock.h"
+#include "router/toolbox/history.h"
 
 #include <string.h>
 
@@ -160,8 +161,8 @@ static struct sr_bytes cut(struct sr_bytes text)
 
 static struct sr_recall_vector *begin_vector(struct sr_tool_choice *choice, struct sr_bytes text)
 {
-    return sr_recall_vector_new(choice->in.box->reader, text, choice->in.client, choice->in.mailbox,
-                                vector_done, choice);
+    return sr_recall_vector_new(choice->in.box->reader, text, choice->in.client, &choice->in.origin,
+                                choice->in.mailbox, vector_done, choice);
 }
 
 /* The words and the vector of each tool that is still there. */
@@ -246,6 +247,35 @@ static const struct sr_config_tools *settings_of(const struct sr_tool_choice *ch
                                                   : &choice->in.config->global.tools;
 }
 
+/* The latest calls of the conversation, the newest first: the order of the body is that of the calls. */
+static void read_calls(const struct sr_tool_choice *choice, struct sr_tool_calls *calls)
+{
+    const struct sr_request *doc = choice->in.doc;
+    size_t most = (size_t)choice->in.plugins->tools.history.window;
+    calls->n = 0;
+    for (size_t i = doc->n_spans; i > 0 && calls->n < most && calls->n < SR_TOOL_CALLS_MAX; i--) {
+        const struct sr_span *span = &doc->spans[i - 1];
+        if (span->id != SR_AT_CALL_NAME || span->kind != SR_JSON_STRING)
+            continue;
+        struct sr_bytes name = sr_span_text(span, doc->body, choice->in.arena);
+        if (name.p && name.n)
+            calls->names[calls->n++] = name;
+    }
+}
+
+static int rank(const struct sr_tool_choice *choice, const struct sr_tool_set *set,
+                const struct sr_tool_question *question, struct sr_tool_rank **ranks, size_t *n_ranks)
+{
+    const struct sr_config_tool_history *history = &choice->in.plugins->tools.history;
+    struct sr_tool_calls calls;
+    int rc = sr_tools_rank(set, question, settings_of(choice), choice->in.arena, ranks, n_ranks);
+    if (rc || !history->on)
+        return rc;
+    read_calls(choice, &calls);
+    sr_tools_rank_history(set, question, &calls, history, *ranks, *n_ranks);
+    return SR_OK;
+}
+
 /* Compares the request's tools with the question; those that do not fit go. Tools without a vector stay. */
 static int filter_own(struct sr_tool_choice *choice, const struct sr_tool_question *question)
 {
@@ -268,7 +298,7 @@ static int filter_own(struct sr_tool_choice *choice, const struct sr_tool_questi
         of[n++] = i;
     }
     struct sr_tool_set set = {tools, n, vectors, d};
-    if (sr_tools_rank(&set, question, settings_of(choice), arena, &ranks, &n_ranks))
+    if (rank(choice, &set, question, &ranks, &n_ranks))
         return SR_ENOMEM;
     bool *stays = sr_arena_calloc(arena, n + 1, sizeof *stays);
     if (!stays)
@@ -303,7 +333,7 @@ static int add_tools(struct sr_tool_choice *choice, const struct sr_tool_databas
     struct sr_tool_rank *ranks;
     size_t n_ranks, most = (size_t)settings->top_k;
     struct sr_bytes *add = sr_arena_calloc(choice->in.arena, most + 1, sizeof *add);
-    if (!add || sr_tools_rank(&database->set, question, settings, choice->in.arena, &ranks, &n_ranks))
+    if (!add || rank(choice, &database->set, question, &ranks, &n_ranks))
         return SR_ENOMEM;
     bool listed = plugins->tools.set && plugins->tools.mode == SR_TOOLS_FILTERED;
     for (size_t i = 0; i < n_ranks && plan->n_add < most; i++) {

@@ -23,6 +23,7 @@ struct sr_tool_choice_in {
     const struct sr_config_plugins *plugins;
     const struct sr_request *doc; /* a complete body */
     uint64_t client;
+    struct sr_span_ref origin;  /* the request's span */
     struct sr_mailbox *mailbox; /* NULL: nothing can be waited for */
     struct sr_arena *arena;
 };

@@ -13,7 +13,7 @@
 
 enum sr_api_kind {
     SR_API_METRICS, /* GET /metrics, /health, /ready */
-    SR_API_MAIN,    /* GET /health, /ready; POST /api/v1/explain, /compress, /embeddings, /similarity */
+    SR_API_MAIN,    /* GET /health, /ready, /ui; POST /api/v1/explain, /compress, /embeddings, /similarity */
 };
 
 #define SR_API_BODY_MAX ((size_t)4 << 20) /* limit of a request body in bytes; 413 above it */

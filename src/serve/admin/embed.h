@@ -2,23 +2,19 @@
  * POST /api/v1/embeddings, /similarity, /similarity/batch, and OpenAI's /v1/embeddings: a body in, an
  * answer out.
  *
- * A worker thread reads and tokenizes the body, the engine computes, a worker thread writes the answer;
- * the loop only passes messages. The work owns its input; a client may disconnect at any time, which
- * cancels pending work.
+ * Threads and the engine are router/embed's; this has the deadline (504 after it), and the shapes of errors.
+ * A client may disconnect at any time, which cancels pending work.
  */
 #ifndef SR_SERVE_ADMIN_EMBED_H
 #define SR_SERVE_ADMIN_EMBED_H
 
 #include "net/loop/loop.h"
-#include "router/runtime.h"
-#include "serve/admin/embed_request.h"
-
-#define SR_API_EMBED_TIMEOUT_MS 120000u /* deadline of a request; 504 after it */
+#include "router/embed/work.h"
 
 struct sr_api_embed;
 
 struct sr_api_embed_options {
-    enum sr_api_embed_kind kind;
+    enum sr_embeddings_kind kind;
     struct sr_loop *loop;
     sr_runtime *runtime;
     /* Called once, unless cancelled before; the work is freed afterwards. `body` is JSON, borrowed for the
@@ -31,6 +27,9 @@ struct sr_api_embed_options {
  * SR_ENOMEM. */
 int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
                        const struct sr_api_embed_options *options) SR_WARN_UNUSED;
+
+/* Appends an error in OpenAI's shape, or in that of vLLM Semantic Router. */
+void sr_api_embed_error(bool openai, int status, const char *message, struct sr_buf *out);
 
 /* Loop's thread, before its `done`: cancels the work. NULL is allowed. */
 void sr_api_embed_cancel(struct sr_api_embed *work);

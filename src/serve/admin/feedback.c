@@ -1,7 +1,7 @@
 /* Reads an outcome and passes it to the arms. */
 #include "serve/admin/feedback.h"
 
-#include "base/json_write.h"
+#include "serve/admin/outcomes.h"
 #include "serve/local.h"
 #include "json/doc.h"
 
@@ -70,8 +70,11 @@ static int note(sr_runtime *runtime, const sr_doc_value *root, double score)
     struct sr_bytes id = sr_doc_string(sr_doc_get(root, "request_id"));
     struct sr_arm_name name;
     int memory;
-    if (id.p && id.n)
-        return sr_arms_feedback(sr_runtime_arms(runtime), id, score);
+    if (id.p && id.n) {
+        int taught = sr_arms_feedback(sr_runtime_arms(runtime), id, score);
+        int linked = sr_api_outcome_score(runtime, id, score);
+        return taught == SR_OK ? taught : linked;
+    }
     struct sr_router *router = sr_runtime_router(runtime);
     bool found = find_anywhere(router, root, &name, &memory);
     if (found)
@@ -102,6 +105,6 @@ int sr_api_feedback(sr_runtime *runtime, struct sr_bytes body, struct sr_buf *ou
         return refuse(
             out, 404,
             "No algorithm learns from that: the request is not known, is too old or had its outcome, "
-            "or the candidate's decision does not learn.");
+            "or the candidate's decision does not learn; and it has no record.");
     return sr_buf_printf(out, "{\"taken\":true}") ? 503 : 200;
 }

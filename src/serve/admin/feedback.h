@@ -2,7 +2,8 @@
  * The API of outcomes: how good an answer was, for algorithms that learn.
  *
  * {"request_id": "...", "score": 0.8}, or {"decision", "model", "lora", "score"} for an answer that is not
- * among the latest ones. `score` is from 0 to 1, or true or false. Short: runs on the loop.
+ * among the latest ones. `score` is from 0 to 1, or true or false. The record of a request has its score,
+ * too. Walks all records: not for a loop.
  */
 #ifndef SR_SERVE_ADMIN_FEEDBACK_H
 #define SR_SERVE_ADMIN_FEEDBACK_H

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "history/json.h"
+#include "router/record.h"
 #include "router/report/history.h"
 #include "serve/access.h"
 
@@ -40,7 +41,14 @@ static void write_entry(struct sr_api_follow *f, const struct sr_history_entry *
     struct sr_buf out;
     sr_buf_init(&out, EVENT_MAX);
     struct sr_json_writer w = sr_json_writer_of(&out);
-    sr_history_json(&w, NULL, entry, &sr_history_words, false);
+    if (f->query.why) {
+        sr_json_object(&w, NULL);
+        sr_history_json(&w, "request", entry, &sr_history_words, false);
+        sr_json_raw(&w, "why", entry->f.why.n ? entry->f.why : SR_LIT("null"));
+        sr_json_object_end(&w);
+    } else {
+        sr_history_json(&w, NULL, entry, &sr_history_words, false);
+    }
     if (w.rc)
         f->missed++;
     else
@@ -153,7 +161,14 @@ int sr_api_follow_start(struct sr_api_follow **out, const struct sr_api_follow_o
         return 503;
     f->options = *options;
     sr_arena_init(&f->arena, QUERY_ARENA);
-    if (!sr_history_query_read(&f->query, sr_http_request_head(options->request)->query, &f->arena, why)) {
+    bool good =
+        sr_history_query_read(&f->query, sr_http_request_head(options->request)->query, &f->arena, why);
+    if (good && f->query.filter.outcome.n && !sr_record_is_outcome(f->query.filter.outcome)) {
+        *why = "outcome is routed, default, passed, degraded, cached, fast, local, blocked, refused, shed, "
+               "failed or canceled.";
+        good = false;
+    }
+    if (!good) {
         sr_arena_dispose(&f->arena);
         sr_mem_free(f);
         return 400;

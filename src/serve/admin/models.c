@@ -3,7 +3,7 @@
 
 #include "base/json_write.h"
 #include "infer/locate.h"
-#include "serve/admin/embed_request.h"
+#include "router/embed/request.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -30,12 +30,20 @@ static const char *type_of(const char *task)
     return "classification";
 }
 
-static void put_entry(struct sr_json_writer *w, const struct entry *entry)
+/* Counts the entry in `total`, and where it is loaded in `loaded`. */
+struct tally {
+    unsigned total, loaded;
+};
+
+static void put_entry(struct sr_json_writer *w, const struct entry *entry, struct tally *tally)
 {
+    tally->total++;
+    tally->loaded += entry->loaded;
     sr_json_object(w, NULL);
     sr_json_text(w, "name", entry->name);
     sr_json_text(w, "type", entry->type);
     sr_json_bool(w, "loaded", entry->loaded);
+    sr_json_text(w, "state", entry->loaded ? "ready" : "missing");
     sr_json_text(w, "model_path", entry->path);
     sr_json_array(w, "categories");
     for (size_t i = 0; i < entry->n_labels; i++)
@@ -48,7 +56,7 @@ static void put_entry(struct sr_json_writer *w, const struct entry *entry)
 }
 
 /* Writes the classifiers that are no heads of the encoder. */
-static void put_readers(struct sr_json_writer *w, const struct sr_router *router)
+static void put_readers(struct sr_json_writer *w, const struct sr_router *router, struct tally *tally)
 {
     static const struct {
         enum sr_signal_type type;
@@ -67,17 +75,17 @@ static void put_readers(struct sr_json_writer *w, const struct sr_router *router
                               .n_labels = info.n_labels,
                               .loaded = true};
         if (!sr_readers_missing(readers, kinds[i].type))
-            put_entry(w, &entry);
+            put_entry(w, &entry, tally);
     }
 }
 
 /* Writes the heads of the encoder; without one, that the default is missing. */
-static void put_neural(struct sr_json_writer *w, const struct sr_encoder *encoder)
+static void put_neural(struct sr_json_writer *w, const struct sr_encoder *encoder, struct tally *tally)
 {
     struct entry entry = {
         .name = SR_LOCATE_DEFAULT, .type = type_of("embedding"), .path = "", .tier = "neural"};
     if (!encoder) {
-        put_entry(w, &entry);
+        put_entry(w, &entry, tally);
         return;
     }
     const struct sr_encoder_info *info = sr_encoder_info(encoder);
@@ -85,7 +93,7 @@ static void put_neural(struct sr_json_writer *w, const struct sr_encoder *encode
     for (size_t i = 0; i < info->n_heads; i++) {
         const struct sr_head_info *head = &info->heads[i];
         bool vector = head->kind == SR_HEAD_EMBEDDING;
-        snprintf(name, sizeof name, "%s%s%s", sr_api_embed_name(encoder), vector ? "" : "/",
+        snprintf(name, sizeof name, "%s%s%s", sr_embeddings_name(encoder), vector ? "" : "/",
                  vector ? "" : head->name);
         entry = (struct entry){.name = name,
                                .type = type_of(head->name),
@@ -94,7 +102,7 @@ static void put_neural(struct sr_json_writer *w, const struct sr_encoder *encode
                                .labels = head->labels,
                                .n_labels = head->labels ? head->n_labels : 0,
                                .loaded = true};
-        put_entry(w, &entry);
+        put_entry(w, &entry, tally);
     }
 }
 
@@ -116,12 +124,19 @@ int sr_api_models(sr_runtime *runtime, struct sr_buf *out)
     struct sr_encoder *encoder = sr_runtime_encoder(runtime, &infer);
     struct utsname machine;
     char memory[48];
+    struct tally tally = {0};
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);
     sr_json_array(&w, "models");
-    put_readers(&w, router);
-    put_neural(&w, encoder);
+    put_readers(&w, router, &tally);
+    put_neural(&w, encoder, &tally);
     sr_json_array_end(&w);
+    sr_json_object(&w, "summary");
+    sr_json_bool(&w, "ready", true);
+    sr_json_text(&w, "phase", "ready");
+    sr_json_uint(&w, "loaded_models", tally.loaded);
+    sr_json_uint(&w, "total_models", tally.total);
+    sr_json_object_end(&w);
     sr_json_object(&w, "system");
     sr_json_text(&w, "go_version", "");
     sr_json_text(&w, "os", "linux");

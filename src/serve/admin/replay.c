@@ -4,6 +4,7 @@
 #include "history/json.h"
 #include "history/sums.h"
 #include "router/report/history.h"
+#include "serve/admin/trajectory.h"
 #include "serve/local.h"
 
 #define QUERY_ARENA ((size_t)64 << 10)
@@ -27,7 +28,7 @@ static int one(struct sr_history *kept, struct sr_bytes id, struct sr_buf *out)
     struct sr_json_writer w = sr_json_writer_of(out);
     if (!id.n)
         return refuse(out, 400, "replay id is required");
-    struct sr_history_entry *entry = sr_history_find(kept, id);
+    struct sr_history_entry *entry = sr_history_find(kept, SR_HISTORY_ID, id);
     if (!entry)
         return refuse(out, 404, "replay record not found");
     sr_history_json(&w, NULL, entry, &sr_history_words, true);
@@ -65,6 +66,24 @@ static int sums(struct sr_history *kept, const struct sr_history_query *query, s
     return answer(out, rc);
 }
 
+static int trajectory(struct sr_history *kept, const struct sr_history_query *query, struct sr_buf *out)
+{
+    struct sr_json_writer w = sr_json_writer_of(out);
+    struct sr_history_selection set;
+    if (!query->filter.session.n)
+        return refuse(out, 400, "session_id is required");
+    int rc = sr_history_select(kept, &query->filter, &set);
+    if (rc)
+        return answer(out, rc);
+    int status = set.n ? 200 : refuse(out, 404, "no record of this session was found");
+    if (set.n) {
+        sr_api_trajectory(&w, &set, query, &sr_history_words);
+        status = answer(out, w.rc);
+    }
+    sr_history_selection_dispose(&set);
+    return status;
+}
+
 static bool is_on(sr_runtime *runtime)
 {
     const struct sr_config *config = sr_runtime_config(runtime);
@@ -93,6 +112,8 @@ int sr_api_replay(sr_runtime *runtime, struct sr_bytes target, struct sr_buf *ou
         status = list(sr_runtime_kept(runtime), &query, out);
     else if (sr_bytes_eq(rest, SR_LIT("aggregate")))
         status = sums(sr_runtime_kept(runtime), &query, out);
+    else if (sr_bytes_eq(rest, SR_LIT("trajectory")))
+        status = trajectory(sr_runtime_kept(runtime), &query, out);
     else
         status = one(sr_runtime_kept(runtime), rest, out);
     sr_arena_dispose(&arena);

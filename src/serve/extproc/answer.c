@@ -6,6 +6,7 @@
  * sent is switched to BUFFERED. The findings go into the headers with the last piece: in FULL_DUPLEX the
  * reply to the headers waits for it, in BUFFERED Envoy still holds them.
  */
+#include "router/exchange/answer.h"
 #include "base/clock.h"
 #include "serve/extproc/private.h"
 
@@ -223,6 +224,21 @@ static void choose_mode(struct sr_extproc_core *core, const struct sr_extproc_me
     reply->request_mode = core->request_mode;
 }
 
+/* The head goes before its answer is read: it names what the request lost, as that of a stream does. */
+static void name_lost(struct sr_extproc_core *core, struct sr_extproc_reply *reply)
+{
+    const struct sr_header *more;
+    size_t n;
+    sr_exchange_answer_headers(core->exchange, &more, &n);
+    struct sr_header *set = sr_arena_calloc(&core->arena, reply->n_set + n + 1, sizeof *set);
+    for (size_t i = 0; set && i < reply->n_set; i++)
+        set[i] = reply->set[i];
+    for (size_t i = 0; set && i < n; i++)
+        if (sr_bytes_eq(more[i].name, SR_LIT("x-vsr-protocol-warnings")))
+            set[reply->n_set++] = more[i];
+    reply->set = set ? set : reply->set;
+}
+
 void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     if (core->answer_begun) {
@@ -244,6 +260,10 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
     sr_extproc_learn(core, message, status_of(message));
     edits->struct_size = sizeof *edits;
     sr_exchange_answer_head(core->exchange, status_of(message), message->headers, message->n_headers, edits);
+    if (sr_exchange_answer_refused(core->exchange)) {
+        sr_extproc_answer_here(core, sr_exchange_verdict(core->exchange), SR_EXTPROC_RESPONSE_HEADERS);
+        return;
+    }
     if (is_duplex(core) && !message->end_of_stream && sr_exchange_answer_held(core->exchange)) {
         core->answer_head_pending = true;
         return;
@@ -253,6 +273,8 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
     reply.remove = edits->remove;
     reply.n_remove = edits->n_remove;
     choose_mode(core, message, &reply);
+    if (sr_exchange_answer_held(core->exchange) && !is_buffered(core) && !core->answer_gathered)
+        name_lost(core, &reply);
     if (message->end_of_stream || !sees_answer(core))
         end_answer(core);
     sr_extproc_send(core, &reply);

@@ -189,11 +189,12 @@ int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v)
 
 /* ---- fallbacks ---- */
 
-/* True when both targets get the same request head. */
+/* True when both targets get the same request. */
 static bool is_alike(const struct sr_target *a, const struct sr_target *b)
 {
     if (strcmp(a->base_path, b->base_path) != 0 || a->n_headers != b->n_headers ||
-        a->unversioned != b->unversioned || strcmp(a->query ? a->query : "", b->query ? b->query : "") != 0)
+        a->unversioned != b->unversioned || strcmp(a->query ? a->query : "", b->query ? b->query : "") != 0 ||
+        strcmp(a->api ? a->api : "", b->api ? b->api : "") != 0)
         return false;
     for (size_t i = 0; i < a->n_headers; i++)
         if (!sr_bytes_eq(a->headers[i].name, b->headers[i].name) ||

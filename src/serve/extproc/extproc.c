@@ -5,10 +5,13 @@
 #include "net/grpc/health.h"
 #include "router/runtime.h"
 #include "serve/extproc/stream.h"
+#include "serve/readiness.h"
 
 #include <unistd.h>
 
 #define SERVICE "envoy.service.ext_proc.v3.ExternalProcessor"
+
+#define LOOK_MS 500 /* between looks at what health says */
 
 static const char *const SERVICES[] = {SERVICE};
 
@@ -18,7 +21,17 @@ struct sr_extproc {
     struct sr_grpc_method methods[1 + SR_GRPC_HEALTH_METHODS];
     struct sr_grpc_health *health;
     struct sr_grpc_server *server;
+    struct sr_timer look;
+    bool draining;
 };
+
+static void look(void *ctx)
+{
+    struct sr_extproc *door = ctx;
+    bool serves = !door->draining && sr_readiness_has_workers(door->options.runtime);
+    sr_grpc_health_set(door->health, serves ? SR_GRPC_HEALTH_SERVING : SR_GRPC_HEALTH_NOT_SERVING, false);
+    sr_timer_start(&door->look, LOOK_MS);
+}
 
 static void on_open(void *ctx, struct sr_grpc_call *call)
 {
@@ -76,8 +89,11 @@ int sr_extproc_new(struct sr_extproc **out, int fd, sr_tls_context *tls,
         door->server = NULL;
         sr_extproc_free(door);
         *out = NULL;
+        return rc;
     }
-    return rc;
+    sr_timer_init(&door->look, options->loop, look, door);
+    sr_timer_start(&door->look, LOOK_MS);
+    return SR_OK;
 }
 
 void sr_extproc_configure(struct sr_extproc *door, const struct sr_config *config, sr_tls_context *tls)
@@ -91,6 +107,7 @@ void sr_extproc_configure(struct sr_extproc *door, const struct sr_config *confi
 
 void sr_extproc_drain(struct sr_extproc *door)
 {
+    door->draining = true;
     sr_grpc_health_set(door->health, SR_GRPC_HEALTH_NOT_SERVING, true);
     sr_grpc_server_drain(door->server);
 }
@@ -99,6 +116,7 @@ void sr_extproc_free(struct sr_extproc *door)
 {
     if (!door)
         return;
+    sr_timer_stop(&door->look);
     sr_grpc_server_free(door->server);
     sr_grpc_health_free(door->health);
     sr_config_unref(door->streams.config);

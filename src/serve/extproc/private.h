@@ -69,6 +69,7 @@ struct sr_extproc_core {
     struct sr_extproc_choice choice;
     bool has_subset;
     bool has_length; /* the client sent content-length */
+    bool has_coding; /* its body has a content-encoding, which is undone */
 
     /* what Envoy waits for */
     bool head_pending, trailers_pending, trailers_seen;
@@ -147,6 +148,10 @@ void sr_extproc_learn(struct sr_extproc_core *core, const struct sr_extproc_mess
 
 /* Sends the pending replies once the exchange has its verdict. */
 void sr_extproc_deliver(struct sr_extproc_core *core);
+
+/* Answers the client in Envoy's place, in the phase of the message that is waiting: the stream ends. */
+void sr_extproc_answer_here(struct sr_extproc_core *core, const struct sr_verdict *v,
+                            enum sr_extproc_phase phase);
 
 /* Turns the exchange into an error and answers with it. */
 void sr_extproc_refuse(struct sr_extproc_core *core, int status, const char *message);

@@ -167,6 +167,14 @@ static void refuse_without_exchange(struct sr_extproc_core *core)
     sr_extproc_send(core, &reply);
 }
 
+static void wait_elsewhere(struct sr_extproc_core *core, enum sr_extproc_phase phase)
+{
+    uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
+    core->state = SR_EXTPROC_WAITING;
+    core->read_due_ns = 0;
+    sr_extproc_extend(core, phase, due > now ? (due - now) / SR_NS_PER_MS : 0);
+}
+
 /* Sets what is held, and the deadlines. */
 static void begin_reading(struct sr_extproc_core *core)
 {
@@ -221,6 +229,7 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     core->has_length = has_header(message, SR_LIT("content-length"));
+    core->has_coding = has_header(message, SR_LIT("content-encoding"));
     core->ended = message->end_of_stream;
     if (core->options.shed) {
         sr_extproc_refuse(core, sr_extproc_is_picker(core) ? 429 : 503, "too many requests are in progress");
@@ -233,20 +242,14 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
                           "STREAMED or FULL_DUPLEX_STREAMED");
     } else if (sr_exchange_verdict(core->exchange)) {
         sr_extproc_deliver(core);
+    } else if (sr_exchange_deadline_ns(core->exchange) != 0) { /* it needs no body */
+        wait_elsewhere(core, SR_EXTPROC_REQUEST_HEADERS);
     } else {
         begin_reading(core);
     }
 }
 
 /* ---- the body ---- */
-
-static void wait_elsewhere(struct sr_extproc_core *core)
-{
-    uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
-    core->state = SR_EXTPROC_WAITING;
-    core->read_due_ns = 0;
-    sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, due > now ? (due - now) / SR_NS_PER_MS : 0);
-}
 
 /* Replies to all chunks but the last `keep`: each becomes empty. */
 static void drop_chunks(struct sr_extproc_core *core, size_t keep)
@@ -278,7 +281,7 @@ static void take_step(struct sr_extproc_core *core, enum sr_step step)
         read_on(core);
         break;
     case SR_STEP_WAIT:
-        wait_elsewhere(core);
+        wait_elsewhere(core, SR_EXTPROC_REQUEST_BODY);
         break;
     case SR_STEP_VERDICT:
     case SR_STEP_ABORT:
@@ -422,7 +425,7 @@ void sr_extproc_request_timeout(struct sr_extproc_core *core)
             if (sr_exchange_verdict(core->exchange))
                 sr_extproc_deliver(core);
             else
-                wait_elsewhere(core); /* for a later stage */
+                wait_elsewhere(core, SR_EXTPROC_REQUEST_BODY); /* for a later stage */
         }
     }
 }

@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "router/exchange/pool.h"
+#include "router/exchange/send.h"
 #include "router/exchange/trace.h"
+#include "router/exchange/translate.h"
 #include "serve/extproc/private.h"
 #include "serve/forward.h"
 
@@ -85,11 +87,27 @@ static bool is_a_route(const struct sr_extproc_core *core, struct sr_bytes name)
            sr_bytes_eq(name, sr_bytes_str(core->options.config->global.extproc.destination_header));
 }
 
+/* The names of headers that do not go on with a head that goes before its verdict; NULL: out of memory. */
+static struct sr_bytes *removed_early(struct sr_extproc_core *core, size_t *n)
+{
+    struct sr_bytes *names = sr_arena_calloc(&core->arena, core->n_strip + 1, sizeof *names);
+    *n = 0;
+    for (; names && *n < core->n_strip; ++*n)
+        names[*n] = core->strip[*n];
+    if (names && core->exchange && core->has_coding) /* the body goes without it */
+        names[(*n)++] = SR_LIT("content-encoding");
+    return names;
+}
+
 void sr_extproc_release_head(struct sr_extproc_core *core)
 {
     struct sr_header set[2];
-    struct sr_extproc_reply reply = {
-        .phase = SR_EXTPROC_REQUEST_HEADERS, .remove = core->strip, .n_remove = core->n_strip, .set = set};
+    struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_HEADERS, .set = set};
+    reply.remove = removed_early(core, &reply.n_remove);
+    if (!reply.remove) {
+        sr_extproc_fail(core, "out of memory");
+        return;
+    }
     for (size_t i = 0; i < core->n_strip; i++) {
         reply.clear_route_cache |=
             is_a_route(core, core->strip[i]) && core->options.config->global.extproc.clear_route_cache;
@@ -215,22 +233,29 @@ static void answer_in_pieces(struct sr_extproc_core *core, const struct sr_verdi
     }
 }
 
-static void answer_here(struct sr_extproc_core *core, const struct sr_verdict *v)
+void sr_extproc_answer_here(struct sr_extproc_core *core, const struct sr_verdict *v,
+                            enum sr_extproc_phase phase)
 {
     core->state = SR_EXTPROC_CLOSED;
-    if (v->reply.n > 0 && goes_in_pieces(core, v)) {
-        answer_in_pieces(core, v);
-        return;
-    }
     struct sr_extproc_reply reply = {.action = SR_EXTPROC_IMMEDIATE,
-                                     .phase = core->head_pending ? SR_EXTPROC_REQUEST_HEADERS
-                                                                 : SR_EXTPROC_REQUEST_BODY,
+                                     .phase = phase,
                                      .status = v->status,
                                      .set = v->headers,
                                      .n_set = v->n_headers,
                                      .body = &v->reply,
                                      .n_body = 1};
     sr_extproc_send(core, &reply);
+}
+
+static void answer_request(struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    if (v->reply.n > 0 && goes_in_pieces(core, v)) {
+        core->state = SR_EXTPROC_CLOSED;
+        answer_in_pieces(core, v);
+    } else {
+        sr_extproc_answer_here(core, v,
+                               core->head_pending ? SR_EXTPROC_REQUEST_HEADERS : SR_EXTPROC_REQUEST_BODY);
+    }
 }
 
 static const char *why_not_sent(const struct sr_extproc_core *core, int rc)
@@ -262,15 +287,44 @@ static int choose(struct sr_extproc_core *core, const struct sr_verdict **v)
     return rc;
 }
 
+/* Chooses a backend, and makes the verdict what it gets; a backend into whose API the request cannot be
+ * translated gives way to another one. As choose; `*refused`: the verdict is a refusal now. */
+static int place(struct sr_extproc_core *core, const struct sr_verdict **v, bool *refused)
+{
+    const struct sr_extproc_choice *choice = &core->choice;
+    struct sr_err err = {0};
+    int rc, unsaid = SR_OK;
+    *refused = false;
+    while ((rc = choose(core, v)) == SR_OK) {
+        bool known = choice->made && choice->target;
+        unsaid = sr_exchange_aim(core->exchange, known ? (int)(choice->target - (*v)->targets) : -1, &err);
+        if (unsaid == SR_OK)
+            return SR_OK;
+        sr_ticket_end((*v)->ticket);
+        if (unsaid != SR_EUNSUPPORTED || !known)
+            break;
+        core->choice = (struct sr_extproc_choice){0};
+    }
+    *refused = unsaid && (rc == SR_OK || rc == SR_ENOENT);
+    if (*refused)
+        sr_exchange_refuse_translation(core->exchange, unsaid, &err);
+    return rc;
+}
+
 void sr_extproc_deliver(struct sr_extproc_core *core)
 {
     const struct sr_verdict *v = sr_exchange_verdict(core->exchange);
     if (v->action == SR_ACTION_REPLY) {
-        answer_here(core, v);
+        answer_request(core, v);
         return;
     }
     struct mutation m = {0};
-    int rc = choose(core, &v);
+    bool refused;
+    int rc = place(core, &v, &refused);
+    if (refused) {
+        answer_request(core, v);
+        return;
+    }
     if (rc == SR_AGAIN) {
         core->state = SR_EXTPROC_RESOLVING;
         sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, SR_EXTPROC_RESOLVE_MS);
@@ -281,7 +335,7 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
     if (rc != SR_OK) {
         bool busy = rc == SR_ENOENT && sr_exchange_is_full(core->exchange) && sr_extproc_is_picker(core);
         v = sr_exchange_fail(core->exchange, busy ? 429 : 503, NULL, why_not_sent(core, rc));
-        answer_here(core, v);
+        answer_request(core, v);
         return;
     }
     bool head_was_held = core->head_pending;

@@ -1,10 +1,11 @@
 /*
  * One request in the gateway: the state and functions that the files of this folder share.
  *
- * Calls go one way: gateway.c (life) uses request.c (the client's half), which uses upstream.c (from the
- * verdict to the upstream's events), which uses retry.c (the next try) and reply.c (towards the client); all
- * use call.c; wait.c queues a call for a worker. A call lives in its request's arena and ends with the
- * server's `done`. It goes through the stages in order; any of them may go directly to SR_CALL_FINISHED.
+ * Calls go one way: gateway.c (life) uses request.c (the client's half) and take_back.c (looks at calls that
+ * wait), which use upstream.c (from the verdict to the upstream's events), which uses retry.c (the next try)
+ * and reply.c (towards the client); all use call.c and waiting.c; wait.c queues a call for a worker. A call
+ * lives in its request's arena and ends with the server's `done`. It goes through the stages in order; any of
+ * them may go directly to SR_CALL_FINISHED.
  */
 #ifndef SR_SERVE_GATEWAY_CALL_H
 #define SR_SERVE_GATEWAY_CALL_H
@@ -19,6 +20,11 @@
 
 /* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
 #define SR_CALL_HIGH_WATER ((size_t)256 * 1024)
+
+/* Interval in ms at which calls that wait for a first byte are looked at, and how many of them at once: all
+ * of them in turn, in bounded time. */
+#define SR_GATEWAY_LOOKS_MS 25
+#define SR_GATEWAY_LOOKS    256
 
 /* Interval in ms at which the gauges of connections are updated. */
 #define SR_GATEWAY_GAUGES_MS 1000
@@ -47,6 +53,8 @@ struct sr_call {
     struct sr_http_request *request;
     sr_exchange *exchange;
     enum sr_call_stage stage;
+    struct sr_call *later,
+        **earlier;         /* calls that wait for a first byte; `earlier` NULL: this one does not */
     struct sr_timer timer; /* timeout of the whole exchange, or of SR_CALL_WAITING */
     uint64_t deadline_ns;  /* deadline of the whole exchange; 0 = none */
 
@@ -65,6 +73,8 @@ struct sr_call {
     bool client_paused;
     size_t body_at;  /* slices of the verdict's body that were given to the upstream */
     size_t slice_at; /* bytes of the next slice that were given too */
+
+    const struct sr_http_head *held_head; /* of the upstream, until the first byte of its body; NULL: none */
 
     /* towards the client */
     struct sr_http_response answer;   /* the head, until it is written */
@@ -93,11 +103,16 @@ struct sr_gateway {
     struct sr_call *calls;
     size_t active;
     bool draining;
+    struct sr_call *waiting,
+        **waiting_end; /* calls that wait for a first byte, in the order of their turns */
+    size_t n_waiting;
+    struct sr_timer looks; /* at those */
     struct sr_timer gauges;
     struct sr_health *health;       /* NULL: another loop checks */
     struct sr_scraper *scraper;     /* NULL: another loop asks the workers for their load */
     struct sr_tokenizer *tokenizer; /* NULL: another loop asks them for tokens */
     size_t shown_active, shown_idle, shown_pooled;
+    struct sr_http_server_counts shown_counts;
 };
 
 /* ---- call.c ---- */
@@ -117,6 +132,20 @@ bool sr_call_is_discovered(const struct sr_call *call);
 /* Cancels the upstream, if there is one, and a wait for it. */
 void sr_call_cancel(struct sr_call *call);
 
+/* ---- waiting.c: calls that wait for the first byte of their upstream's answer ---- */
+
+/* The call is one of them from now on, or not any more. No effect when it is so already. */
+void sr_waiting_add(struct sr_call *call);
+void sr_waiting_remove(struct sr_call *call);
+
+/* The next one, of at least one, which gets its next turn after all others. */
+struct sr_call *sr_waiting_turn(struct sr_gateway *gateway);
+
+/* ---- take_back.c: away from workers that are slow or gone ---- */
+
+/* The timer of a gateway's looks; `ctx` is the gateway. */
+void sr_take_back_look(void *ctx);
+
 /* ---- request.c: the client's half ---- */
 
 /* The handler of a listener: `ctx` is its struct sr_gateway_listener. */
@@ -129,6 +158,10 @@ void sr_call_verdict(struct sr_call *call);
 
 /* The wait before the next try is over; `ctx` is the call. */
 void sr_call_retry(void *ctx);
+
+/* The call waits for its first byte at a worker that is `why` (sr_ticket_left_behind): it goes to another
+ * one, where it may and one is well. */
+void sr_call_take_back(struct sr_call *call, const char *why);
 
 /* Forwards bytes of the client's body after a streaming verdict. */
 void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last);
@@ -162,6 +195,21 @@ bool sr_retry_choose(struct sr_call *call);
 /* The first try: as sr_retry_choose, of the verdict's model or of the next ones of the decision. False: none
  * has a worker with room; the verdict is of the last one. */
 bool sr_retry_place(struct sr_call *call);
+
+/* May the request be sent again, after so many tries and what was sent of it? */
+bool sr_retry_may(const struct sr_call *call);
+
+/* The first byte of an answer decides where the request is answered: there are other workers, and it may be
+ * sent again. */
+bool sr_retry_may_move(const struct sr_call *call);
+
+/* Begins at another worker that is well, where the request may be sent again, which is a place in the budget.
+ * False: it stays. */
+bool sr_retry_leave(struct sr_call *call);
+
+/* The request is what the target of the call gets. A target into whose API it cannot be translated gives way
+ * to another one of the model. The errors of sr_exchange_aim, of the last one: the call has no target. */
+int sr_retry_aim(struct sr_call *call, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The same after a failure that was reported: of this model, or of the next one, whose verdict is the call's
  * then; to be started after so many milliseconds. False: the failure is final; or, where `*may_wait`, no

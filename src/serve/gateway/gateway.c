@@ -11,13 +11,32 @@
 
 #define POOLED_ORIGINS 64 /* backends whose connection pools may be full at the same time */
 
+/* Also where nothing changed: so that the series is there. */
 static void show(struct sr_metrics *metrics, enum sr_metric metric, const struct sr_bytes *labels,
                  size_t value, size_t *shown)
 {
-    if (value != *shown) {
-        sr_metrics_add(metrics, metric, (double)value - (double)*shown, labels);
-        *shown = value;
-    }
+    sr_metrics_add(metrics, metric, (double)value - (double)*shown, labels);
+    *shown = value;
+}
+
+/* Adds what a counter has grown by. */
+static void grow(struct sr_metrics *metrics, enum sr_metric metric, const char *label, uint64_t value,
+                 uint64_t *shown)
+{
+    struct sr_bytes text = sr_bytes_str(label);
+    if (value != *shown)
+        sr_metrics_add(metrics, metric, (double)(value - *shown), &text);
+    *shown = value;
+}
+
+static void show_protocols(struct sr_gateway *gateway, const struct sr_http_server_counts *counts)
+{
+    struct sr_http_server_counts *shown = &gateway->shown_counts;
+    struct sr_metrics *metrics = gateway->metrics;
+    grow(metrics, SR_METRIC_CONNECTIONS_OPENED, "http1", counts->http1, &shown->http1);
+    grow(metrics, SR_METRIC_CONNECTIONS_OPENED, "http2", counts->http2, &shown->http2);
+    grow(metrics, SR_METRIC_HTTP2_RESETS, "stream", counts->resets, &shown->resets);
+    grow(metrics, SR_METRIC_HTTP2_RESETS, "flood", counts->floods, &shown->floods);
 }
 
 /* Updates the gauges. Several loops share them, so each adds its differences. Looks after requests that wait
@@ -25,17 +44,26 @@ static void show(struct sr_metrics *metrics, enum sr_metric metric, const struct
 static void on_gauges(void *ctx)
 {
     struct sr_gateway *gateway = ctx;
+    struct sr_http_server_counts counts = {0};
     size_t connections = 0;
-    for (size_t i = 0; i < gateway->n_listeners; i++)
+    for (size_t i = 0; i < gateway->n_listeners; i++) {
+        struct sr_http_server_counts of = sr_http_server_counts(gateway->listeners[i].server);
         connections += sr_http_server_connections(gateway->listeners[i].server);
-    size_t idle = connections > gateway->active ? connections - gateway->active : 0;
+        counts.http1 += of.http1;
+        counts.http2 += of.http2;
+        counts.resets += of.resets;
+        counts.floods += of.floods;
+        counts.busy += of.busy;
+    }
+    size_t idle = connections > counts.busy ? connections - counts.busy : 0;
     size_t pooled = sr_client_idle(gateway->client);
     if (gateway->config->global.metrics) {
         struct sr_bytes active_label = SR_LIT("active"), idle_label = SR_LIT("idle");
         struct sr_bytes pooled_label[] = {SR_LIT("all"), SR_LIT("idle")};
-        show(gateway->metrics, SR_METRIC_CONNECTIONS, &active_label, gateway->active, &gateway->shown_active);
+        show(gateway->metrics, SR_METRIC_CONNECTIONS, &active_label, counts.busy, &gateway->shown_active);
         show(gateway->metrics, SR_METRIC_CONNECTIONS, &idle_label, idle, &gateway->shown_idle);
         show(gateway->metrics, SR_METRIC_UPSTREAM_CONNECTIONS, pooled_label, pooled, &gateway->shown_pooled);
+        show_protocols(gateway, &counts);
     }
     sr_pool_serve_waiting(sr_runtime_pool(gateway->options.runtime));
     if (connections != 0 || pooled != 0)
@@ -51,6 +79,8 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
     gateway->options = *options;
     gateway->config = sr_config_ref(options->config);
     gateway->metrics = sr_runtime_metrics_table(options->runtime);
+    gateway->waiting_end = &gateway->waiting;
+    sr_timer_init(&gateway->looks, options->loop, sr_take_back_look, gateway);
     sr_timer_init(&gateway->gauges, options->loop, on_gauges, gateway);
     const struct sr_config_gateway *limits = &options->config->global.gateway;
     struct sr_client_settings settings = sr_client_settings_defaults();
@@ -83,6 +113,7 @@ void sr_gateway_free(struct sr_gateway *gateway)
         return;
     for (size_t i = 0; i < gateway->n_listeners; i++)
         sr_http_server_free(gateway->listeners[i].server);
+    sr_timer_stop(&gateway->looks);
     sr_timer_stop(&gateway->gauges);
     sr_health_free(gateway->health);
     sr_scraper_free(gateway->scraper);
@@ -103,6 +134,9 @@ struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config
     settings.body_timeout_ms = (uint32_t)limits->body_timeout_ms;
     settings.request_timeout_ms = (uint32_t)limits->request_timeout_ms;
     settings.idle_timeout_ms = (uint32_t)limits->idle_timeout_ms;
+    settings.http2 = (struct sr_http_server_http2){.enabled = limits->http2.enabled,
+                                                   .max_streams = limits->http2.max_streams,
+                                                   .resets_per_second = limits->http2.resets_per_second};
     return settings;
 }
 

@@ -104,7 +104,8 @@ static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *r
     const struct sr_http_head *head = sr_http_request_head(request);
     struct sr_local_state state = {.runtime = gateway->options.runtime,
                                    .service = "semroute",
-                                   .ready = !gateway->draining,
+                                   .draining = gateway->draining,
+                                   .accept = sr_http_head_value(head, SR_LIT("accept")),
                                    .metrics = gateway->config->global.metrics &&
                                               sees_metrics(gateway->config, head)};
     struct sr_local_page page;
@@ -129,8 +130,6 @@ static void link_call(struct sr_gateway *gateway, struct sr_call *call)
         call->next->pprev = &call->next;
     gateway->calls = call;
     gateway->active++;
-    if (!gateway->gauges.armed)
-        sr_timer_start(&gateway->gauges, SR_GATEWAY_GAUGES_MS);
 }
 
 static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_http_request *request)
@@ -149,7 +148,8 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
                                     .headers = head->headers,
                                     .n_headers = head->header_count,
                                     .peer = sr_bytes_str(sr_http_request_peer(request)),
-                                    .has_body = head->has_body};
+                                    .has_body = head->has_body,
+                                    .protocol = sr_http_request_protocol(request)};
     struct sr_exchange_env env = {.struct_size = sizeof env,
                                   .post = post,
                                   .ready = on_ready,
@@ -168,27 +168,6 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
     }
     link_call(gateway, call);
     return call;
-}
-
-static void on_request(void *ctx, struct sr_http_request *request)
-{
-    struct sr_gateway_listener *listener = ctx;
-    if (sr_cors_answer(&listener->gateway->config->global.gateway, request) ||
-        answer_locally(listener->gateway, request))
-        return;
-    struct sr_call *call = call_new(listener, request);
-    if (!call) {
-        count_refused(listener->gateway, 503);
-        sr_runtime_log_refused(listener->gateway->options.runtime, SR_DOOR_GATEWAY,
-                               sr_bytes_str(sr_http_request_peer(request)), 503, "out of memory");
-        answer_error(request, 503, "The server is out of memory.");
-        return;
-    }
-    sr_http_request_set_ctx(request, call);
-    if (sr_exchange_verdict(call->exchange))
-        sr_call_verdict(call);
-    else
-        sr_http_request_continue(request);
 }
 
 static void fed(struct sr_call *call, enum sr_step step, struct sr_bytes slice, bool last)
@@ -211,6 +190,29 @@ static void fed(struct sr_call *call, enum sr_step step, struct sr_bytes slice, 
         sr_call_reply(call, sr_exchange_verdict(call->exchange));
         break;
     }
+}
+
+static void on_request(void *ctx, struct sr_http_request *request)
+{
+    struct sr_gateway_listener *listener = ctx;
+    if (sr_cors_answer(&listener->gateway->config->global.gateway, request) ||
+        answer_locally(listener->gateway, request))
+        return;
+    struct sr_call *call = call_new(listener, request);
+    if (!call) {
+        count_refused(listener->gateway, 503);
+        sr_runtime_log_refused(listener->gateway->options.runtime, SR_DOOR_GATEWAY,
+                               sr_bytes_str(sr_http_request_peer(request)), 503, "out of memory");
+        answer_error(request, 503, "The server is out of memory.");
+        return;
+    }
+    sr_http_request_set_ctx(request, call);
+    if (sr_exchange_verdict(call->exchange))
+        sr_call_verdict(call);
+    else if (sr_exchange_deadline_ns(call->exchange) != 0)
+        fed(call, SR_STEP_WAIT, (struct sr_bytes){NULL, 0}, false);
+    else
+        sr_http_request_continue(request);
 }
 
 /* True while the body is needed. An upstream may answer before it has the whole body; then the rest is
@@ -264,6 +266,7 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
         return;
     call->stage = SR_CALL_FINISHED;
     sr_call_cancel(call);
+    sr_waiting_remove(call);
     sr_call_answer_dispose(call);
     sr_timer_stop(&call->timer);
     sr_timer_stop(&call->retry);
@@ -306,6 +309,13 @@ static struct sr_bytes on_error_body(void *ctx, int status, const char *reason, 
     return sr_local_error(body, status, NULL, NULL, explain_fault(listener->gateway, status, reason, text));
 }
 
+static void on_accepted(void *ctx)
+{
+    struct sr_gateway_listener *listener = ctx;
+    if (!listener->gateway->gauges.armed)
+        sr_timer_start(&listener->gateway->gauges, SR_GATEWAY_GAUGES_MS);
+}
+
 static void on_drained(void *ctx)
 {
     struct sr_gateway_listener *listener = ctx;
@@ -318,6 +328,7 @@ static void on_drained(void *ctx)
 }
 
 const struct sr_http_handler sr_gateway_handler = {
+    .accepted = on_accepted,
     .request = on_request,
     .error_body = on_error_body,
     .drained = on_drained,

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "router/exchange/place.h"
 #include "router/exchange/pool.h"
+#include "router/exchange/send.h"
 #include "serve/gateway/call.h"
 
 #include <time.h>
@@ -148,6 +149,41 @@ static bool next_model(struct sr_call *call)
 bool sr_retry_place(struct sr_call *call)
 {
     return choose_of_model(call) || next_model(call);
+}
+
+int sr_retry_aim(struct sr_call *call, struct sr_err *err)
+{
+    int rc;
+    while ((rc = sr_exchange_aim(call->exchange, (int)(call->target - call->verdict->targets), err))) {
+        sr_ticket_end(call->verdict->ticket);
+        if (rc != SR_EUNSUPPORTED || !choose_of_model(call))
+            break;
+    }
+    return rc;
+}
+
+bool sr_retry_may(const struct sr_call *call)
+{
+    return !call->body_passed && call->tries <= retries_of(call, reliability_of(call));
+}
+
+bool sr_retry_may_move(const struct sr_call *call)
+{
+    return call->gateway->config->global.gateway.upstream.take_back && call->body_whole &&
+           call->verdict->n_targets > 1 && sr_retry_may(call);
+}
+
+bool sr_retry_leave(struct sr_call *call)
+{
+    const struct sr_verdict *v = call->verdict;
+    if (!call->gateway->config->global.gateway.upstream.take_back || !sr_retry_may(call))
+        return false;
+    int at = sr_ticket_choose_well(v->ticket);
+    if (at < 0)
+        return false;
+    call->target = &v->targets[at];
+    sr_ticket_begin(v->ticket, (size_t)at);
+    return true;
 }
 
 bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,

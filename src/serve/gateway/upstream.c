@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "router/exchange/pool.h"
 #include "router/exchange/trace.h"
+#include "router/exchange/translate.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 
@@ -135,22 +136,43 @@ static bool gives_up(struct sr_call *call, const struct sr_http_head *head)
     return true;
 }
 
-static void on_upstream_head(void *ctx, const struct sr_http_head *head)
+/* The answer is this worker's from now on. */
+static void answer_begins(struct sr_call *call, const struct sr_http_head *head)
 {
-    struct sr_call *call = ctx;
-    if (call->connects)
-        count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("success"));
-    report(call, SR_TICKET_ANSWERED, head->status);
-    if (gives_up(call, head))
-        return;
+    call->held_head = NULL;
+    sr_waiting_remove(call);
     call->stage = SR_CALL_ANSWERING;
     resume_client(call);
     sr_call_answer_head(call, head);
 }
 
+static void on_upstream_head(void *ctx, const struct sr_http_head *head)
+{
+    struct sr_call *call = ctx;
+    if (call->connects)
+        count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("success"));
+    if (head->status / 100 == 2 && sr_retry_may_move(call)) {
+        call->held_head = head; /* engines send it before they compute anything */
+        return;
+    }
+    report(call, SR_TICKET_ANSWERED, head->status);
+    if (!gives_up(call, head))
+        answer_begins(call, head);
+}
+
+/* The first byte of a body, or its end. */
+static void release_head(struct sr_call *call)
+{
+    if (!call->held_head)
+        return;
+    report(call, SR_TICKET_ANSWERED, call->held_head->status);
+    answer_begins(call, call->held_head);
+}
+
 static void on_upstream_body(void *ctx, struct sr_bytes slice)
 {
     struct sr_call *call = ctx;
+    release_head(call);
     call->upstream_got += slice.n;
     bool last = call->upstream_length >= 0 && call->upstream_got == (uint64_t)call->upstream_length;
     if (call->stage == SR_CALL_ANSWERING && !call->answer_given)
@@ -160,6 +182,7 @@ static void on_upstream_body(void *ctx, struct sr_bytes slice)
 static void on_upstream_end(void *ctx)
 {
     struct sr_call *call = ctx;
+    release_head(call);
     call->upstream = NULL;
     sr_ticket_end(call->verdict->ticket);
     if (call->stage == SR_CALL_ANSWERING && !call->answer_given)
@@ -272,11 +295,29 @@ static bool try_again(struct sr_call *call, uint32_t failure, uint64_t retry_aft
     return true;
 }
 
+void sr_call_take_back(struct sr_call *call, const char *why)
+{
+    const struct sr_target *before = call->target;
+    struct sr_bytes labels[] = {sr_call_backend(call), sr_bytes_str(why)};
+    size_t number = sr_exchange_tries(call->exchange);
+    if (!sr_retry_leave(call))
+        return;
+    sr_exchange_try_failed(call->exchange, number, 0, why);
+    sr_fetch_cancel(&call->upstream);
+    call->held_head = NULL;
+    if (call->gateway->config->global.metrics)
+        sr_metrics_add(call->gateway->metrics, SR_METRIC_UPSTREAM_TAKEN_BACK, 1, labels);
+    sr_log(SR_LOG_INFO, "upstream_taken_back", "model %s, target %s is %s; next: target %s",
+           call->verdict->model, before->name, why, call->target->name);
+    start(call);
+}
+
 static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
 {
     struct sr_call *call = ctx;
     const struct sr_target *target = call->target;
     call->upstream = NULL;
+    call->held_head = NULL;
     if (call->stage == SR_CALL_FINISHED)
         return;
     sr_exchange_try_failed(call->exchange, sr_exchange_tries(call->exchange), 0,
@@ -352,12 +393,33 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
     return rc;
 }
 
+/* The request is in the API of the target that gets it. False: the call is over. */
+static bool aim(struct sr_call *call)
+{
+    struct sr_err err = {0};
+    int rc = sr_retry_aim(call, &err);
+    if (rc == SR_EUNSUPPORTED && call->tries) {
+        char message[256];
+        snprintf(message, sizeof message,
+                 "A backend of model `%.100s` failed, and the others speak an API into which the request "
+                 "cannot be translated.",
+                 call->verdict->model);
+        sr_call_fail(call, 502, ERROR_TYPE, message);
+    } else if (rc) {
+        sr_exchange_refuse_translation(call->exchange, rc, &err);
+        sr_call_reply(call, call->verdict);
+    }
+    return rc == SR_OK;
+}
+
 /* Starts the request. The client is paused while the upstream connects, because bytes that were forwarded
  * cannot be sent again in a retry. */
 static void start(struct sr_call *call)
 {
     sr_tls_context *tls = NULL;
     int rc = SR_OK;
+    if (!aim(call))
+        return;
     call->tries++;
     if (strcmp(call->target->scheme, "https") == 0) {
         tls = sr_upstream_tls_find(call->gateway->options.tls, call->target->tls_ca_file,
@@ -377,6 +439,8 @@ static void start(struct sr_call *call)
             sr_call_fail(call, rc == SR_ENOMEM ? 503 : 502, ERROR_TYPE, "The request could not be sent on.");
         return;
     }
+    if (call->verdict->n_targets > 1)
+        sr_waiting_add(call);
     if (!call->body_whole && !call->body_done && !call->client_paused) {
         call->client_paused = true;
         sr_http_request_pause(call->request);

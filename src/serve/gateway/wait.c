@@ -12,6 +12,7 @@ static int post(void *ctx, struct sr_message *message)
 static void end(struct sr_call *call, int at)
 {
     call->waits = false;
+    sr_exchange_wait_ends(call->exchange);
     sr_timer_stop(&call->retry);
     call->placed(call, at);
 }
@@ -42,6 +43,7 @@ static bool wait_here(struct sr_call *call, void (*placed)(struct sr_call *call,
     call->waits = sr_ticket_wait(ticket, &waiting) == SR_OK;
     if (!call->waits)
         return false;
+    sr_exchange_wait_begins(call->exchange);
     sr_timer_start(&call->retry, patience_ms);
     if (!call->body_done && !call->client_paused) { /* its bytes have nowhere to go */
         call->client_paused = true;

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "net/msgpack/msgpack.h"
+#include "pool/warm.h"
 
 #include <string.h>
 
@@ -136,26 +137,42 @@ static bool is_gpu(const struct sr_msgpack_item *medium)
     return medium->kind != SR_MSGPACK_TEXT || is_name(medium->bytes, "GPU") || is_name(medium->bytes, "gpu");
 }
 
-/* One of the extra keys is not empty. */
-static bool has_extra_keys(const struct event *event)
+/* The extra keys of one block, without the name of its adapter. False: they are not understood. */
+static bool read_keys(struct sr_msgpack *at, struct sr_bytes adapter, struct sr_bytes *salt, size_t *n)
+{
+    struct sr_msgpack_item list, key;
+    *n = 0;
+    if (sr_msgpack_next(at, &list))
+        return false;
+    if (list.kind == SR_MSGPACK_NIL)
+        return true;
+    for (uint64_t i = 0; list.kind == SR_MSGPACK_ARRAY && i < list.number; i++) {
+        if (sr_msgpack_next(at, &key) || key.kind != SR_MSGPACK_TEXT)
+            return false;
+        if (adapter.n && sr_bytes_eq(key.bytes, adapter))
+            continue;
+        *salt = key.bytes;
+        (*n)++;
+    }
+    return list.kind == SR_MSGPACK_ARRAY;
+}
+
+/* The extra keys of all blocks: none but for a salt of the first block of a prompt. */
+static bool find_salt(const struct event *event, struct sr_bytes adapter, bool first, struct sr_bytes *salt)
 {
     struct sr_msgpack at = event->at[EXTRA_KEYS];
-    struct sr_msgpack_item list, key;
+    struct sr_msgpack_item list;
     if (!at.p || sr_msgpack_next(&at, &list) || list.kind == SR_MSGPACK_NIL)
-        return false;
-    if (list.kind != SR_MSGPACK_ARRAY)
         return true;
-    for (uint64_t i = 0; i < list.number; i++) {
-        struct sr_msgpack before = at;
-        if (sr_msgpack_next(&at, &key))
-            return true;
-        if (key.kind != SR_MSGPACK_NIL && !(key.kind == SR_MSGPACK_ARRAY && key.number == 0))
-            return true;
-        at = before;
-        if (sr_msgpack_skip(&at))
-            return true;
+    bool good = list.kind == SR_MSGPACK_ARRAY;
+    for (uint64_t i = 0; i < list.number && good; i++) {
+        struct sr_bytes found = {0};
+        size_t n;
+        good = read_keys(&at, adapter, &found, &n) && n <= (first && i == 0);
+        if (n)
+            *salt = found;
     }
-    return false;
+    return good;
 }
 
 /* It is of a cache that requests of the model use, and on the GPU. */
@@ -165,10 +182,15 @@ static bool counts(const struct event *event)
     return is_gpu(&medium) && (group.kind != SR_MSGPACK_UINT || group.number == 0);
 }
 
-static bool is_plain(const struct event *event)
+/* What the first block comes after. False: its blocks are of a kind that is not understood. */
+static bool find_root(const struct event *event, bool first, uint64_t *root)
 {
-    return optional(event, LORA_ID).kind == SR_MSGPACK_NIL &&
-           optional(event, LORA_NAME).kind == SR_MSGPACK_NIL && !has_extra_keys(event);
+    struct sr_msgpack_item id = optional(event, LORA_ID), name = optional(event, LORA_NAME);
+    struct sr_bytes adapter = name.kind == SR_MSGPACK_TEXT ? name.bytes : SR_LIT(""), salt = SR_LIT("");
+    if ((id.kind != SR_MSGPACK_NIL && !adapter.n) || !find_salt(event, adapter, first, &salt))
+        return false;
+    *root = sr_pool_kv_root(adapter, salt);
+    return true;
 }
 
 static int take_hashes(struct reading *r, struct sr_msgpack *at, size_t n)
@@ -198,8 +220,9 @@ static int stored(struct reading *r, struct event *event)
         take(event, PARENT, &parent) || hashes.kind != SR_MSGPACK_ARRAY || tokens.kind != SR_MSGPACK_ARRAY ||
         size.kind != SR_MSGPACK_UINT)
         return SR_EPARSE;
-    if (!counts(event) || !is_plain(event) || size.number == 0 || size.number > SR_KV_PIECE_TOKENS ||
-        tokens.number != hashes.number * size.number) {
+    uint64_t root;
+    if (!counts(event) || !find_root(event, parent.kind == SR_MSGPACK_NIL, &root) || size.number == 0 ||
+        size.number > SR_KV_PIECE_TOKENS || tokens.number != hashes.number * size.number) {
         r->read->left_out++;
         return SR_OK;
     }
@@ -207,7 +230,8 @@ static int stored(struct reading *r, struct event *event)
                                      .hashes = r->hashes,
                                      .tokens = r->tokens,
                                      .block_size = (uint32_t)size.number,
-                                     .has_parent = parent.kind != SR_MSGPACK_NIL};
+                                     .has_parent = parent.kind != SR_MSGPACK_NIL,
+                                     .root = root};
     if (piece.has_parent && hash_of(&parent, &piece.parent))
         return SR_EPARSE;
     size_t most = SR_KV_PIECE_TOKENS / piece.block_size;

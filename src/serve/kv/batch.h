@@ -5,9 +5,10 @@
  * begins with its name, or a map with the name as `type`, as Dynamo's workers write it. Hashes of blocks are
  * numbers or bytes. Knows no sockets and no workers.
  *
- * Left out, as tokens alone do not say what is in them or as a request does not find them on the GPU: blocks
- * of an adapter (LoRA), blocks with extra keys (images, salts), blocks on other media than the GPU, and
- * groups of layers but the first.
+ * Blocks of an adapter (LoRA) are told apart by its name, and those of a salted prompt by the extra key of
+ * its first block. Left out, as tokens alone do not say what is in them or as a request does not find them on
+ * the GPU: blocks of an adapter without a name, blocks with other extra keys (images), blocks on other media
+ * than the GPU, and groups of layers but the first.
  */
 #ifndef SR_SERVE_KV_BATCH_H
 #define SR_SERVE_KV_BATCH_H

@@ -1,39 +1,33 @@
 /*
- * One export is on its way at a time. Its spans are kept until the collector has taken them, or until it was
- * tried for TRY_FOR_MS; meanwhile the queue fills.
+ * One export of spans is on its way at a time. Its spans are kept until the collector has taken them, or they
+ * are lost; meanwhile the queue fills.
  */
 #include "serve/otlp/exporter.h"
 
-#include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "base/version.h"
-#include "serve/otlp/sender.h"
-#include "trace/export.h"
+#include "serve/otlp/delivery.h"
+#include "serve/otlp/message.h"
+#include "serve/otlp/meter.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define BATCH_BYTES  ((size_t)1 << 20)
-#define MESSAGE_MAX  ((size_t)64 << 20)
-#define PAUSE_MS     500u /* between tries: doubled, less a random part */
-#define PAUSE_MAX_MS 10000u
-#define TRY_FOR_MS   120000u
-#define CLOSE_MS     2000u
+#define BATCH_BYTES ((size_t)1 << 20)
+#define CLOSE_MS    2000u
+#define METHOD      "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
-/* The spans of one request. */
+/* The spans of one request, or of one pass of the encoder. */
 struct piece {
     struct piece *next;
     size_t n_spans, size;
     char bytes[];
 };
 
-/* Where spans go; the config is a reference. */
+/* Where spans and metrics go; the config is a reference. */
 struct destination {
     const struct sr_config *config;
-    sr_tls_context *tls;
+    sr_tls_context *tls, *metrics_tls;
 };
 
 struct sr_otlp {
@@ -52,14 +46,12 @@ struct sr_otlp {
     bool closing;
     /* of the thread */
     struct destination *now; /* NULL: nothing is sent */
-    struct sr_otlp_sender *sender;
-    struct sr_timer timer; /* for others of the batch, or before the next try */
+    struct sr_otlp_delivery delivery;
+    struct sr_otlp_meter *meter;
+    struct sr_timer timer; /* for others of the batch */
     struct sr_timer close;
-    struct sr_buf spans, message; /* of the export */
-    size_t n_spans;               /* 0: there is none */
-    uint64_t since_ns;            /* it was tried first */
-    unsigned tries;
-    bool sending, pausing, away;
+    struct sr_buf spans; /* of the export */
+    size_t n_spans;      /* 0: there is none */
 };
 
 static struct sr_otlp *otlp_of(struct sr_message *message)
@@ -84,6 +76,7 @@ static void destination_free(struct destination *d)
     if (!d)
         return;
     sr_tls_context_unref(d->tls);
+    sr_tls_context_unref(d->metrics_tls);
     sr_config_unref(d->config);
     sr_mem_free(d);
 }
@@ -146,154 +139,75 @@ static void take(struct sr_otlp *o)
 
 /* ---- an export ---- */
 
-static void pump(struct sr_otlp *o);
-
 /* The export is over. */
 static void drop(struct sr_otlp *o)
 {
     sr_buf_clear(&o->spans);
     o->n_spans = 0;
-    o->tries = 0;
 }
 
-static void again(struct sr_otlp *o, const struct sr_otlp_outcome *outcome)
-{
-    uint32_t random = 0, pause = PAUSE_MS << (o->tries < 6 ? o->tries - 1 : 5);
-    uint64_t tried_ms = (sr_clock_ns() - o->since_ns) / SR_NS_PER_MS;
-    if (!o->away)
-        sr_log(SR_LOG_WARN, "trace_export", "spans are not taken by %s:%d, and are sent again: %s",
-               tracing_of(o->now)->host, tracing_of(o->now)->port, outcome->why);
-    o->away = true;
-    if (tried_ms >= TRY_FOR_MS) {
-        count(o, "failed", o->n_spans);
-        drop(o);
-    }
-    pause = pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS;
-    if (sr_random(&random, sizeof random) == SR_OK)
-        pause -= random % (pause / 4 + 1);
-    if (outcome->after_ms)
-        pause = (uint32_t)outcome->after_ms;
-    o->pausing = true;
-    sr_timer_start(&o->timer, pause);
-}
-
-static void on_done(void *ctx, const struct sr_otlp_outcome *outcome)
+static void on_ended(void *ctx, bool taken, uint64_t rejected)
 {
     struct sr_otlp *o = ctx;
-    o->sending = false;
-    switch (outcome->end) {
-    case SR_OTLP_SENT: {
-        size_t rejected = outcome->rejected < o->n_spans ? (size_t)outcome->rejected : o->n_spans;
-        if (o->away)
-            sr_log(SR_LOG_INFO, "trace_export", "%s:%d takes spans again", tracing_of(o->now)->host,
-                   tracing_of(o->now)->port);
-        if (rejected)
-            sr_log(SR_LOG_WARN, "trace_export", "%zu spans were rejected: %s", rejected, outcome->why);
-        o->away = false;
-        count(o, "rejected", rejected);
-        count(o, "exported", o->n_spans - rejected);
-        drop(o);
-        break;
-    }
-    case SR_OTLP_REFUSED:
-        sr_log(SR_LOG_WARN, "trace_export", "%s:%d refuses spans: %s", tracing_of(o->now)->host,
-               tracing_of(o->now)->port, outcome->why);
+    size_t without = rejected < o->n_spans ? (size_t)rejected : o->n_spans;
+    if (taken) {
+        count(o, "rejected", without);
+        count(o, "exported", o->n_spans - without);
+    } else {
         count(o, "failed", o->n_spans);
-        drop(o);
-        break;
-    case SR_OTLP_AGAIN:
-        again(o, outcome);
-        return;
     }
-    pump(o);
-}
-
-/* What all spans are of, as far as it is written; returns their number. */
-static size_t resource_of(const struct sr_config_tracing *t, struct sr_export_attribute *out)
-{
-    size_t n = 0;
-    out[n++] =
-        (struct sr_export_attribute){"service.name", t->service_name[0] ? t->service_name : "semroute"};
-    out[n++] = (struct sr_export_attribute){"service.version",
-                                            t->service_version[0] ? t->service_version : sr_version_text};
-    if (t->environment[0])
-        out[n++] = (struct sr_export_attribute){"deployment.environment", t->environment};
-    out[n++] = (struct sr_export_attribute){"telemetry.sdk.name", "semroute"};
-    out[n++] = (struct sr_export_attribute){"telemetry.sdk.language", "c"};
-    out[n++] = (struct sr_export_attribute){"telemetry.sdk.version", sr_version_text};
-    for (size_t i = 0; i < t->attributes.count; i++) {
-        bool known = false;
-        for (size_t k = 0; k < n && !known; k++)
-            known = strcmp(out[k].key, t->attributes.items[i].name) == 0;
-        if (!known)
-            out[n++] =
-                (struct sr_export_attribute){t->attributes.items[i].name, t->attributes.items[i].value};
-    }
-    return n;
-}
-
-static int make_message(struct sr_otlp *o)
-{
-    const struct sr_config_tracing *t = tracing_of(o->now);
-    struct sr_export_attribute *resource = sr_mem_calloc(6 + t->attributes.count, sizeof *resource);
-    if (!resource)
-        return SR_ENOMEM;
-    sr_buf_clear(&o->message);
-    int rc = sr_export_head(&o->message, resource, resource_of(t, resource), "semantic-router",
-                            sr_version_text, o->spans.len);
-    sr_mem_free(resource);
-    return rc ? rc : sr_buf_append_bytes(&o->message, sr_buf_view(&o->spans));
+    drop(o);
 }
 
 static void send(struct sr_otlp *o)
 {
-    if (o->tries++ == 0)
-        o->since_ns = sr_clock_ns();
-    int rc = make_message(o);
-    if (!rc)
-        rc = sr_otlp_send(o->sender, sr_buf_view(&o->message));
+    int rc = sr_otlp_message(tracing_of(o->now), sr_buf_view(&o->spans), &o->delivery.message);
     if (!rc) {
-        o->sending = true;
+        sr_otlp_deliver(&o->delivery);
         return;
     }
-    if (rc == SR_EINVAL || rc == SR_ELIMIT) {
-        sr_log(SR_LOG_WARN, "trace_export", "spans cannot be sent: %s", sr_strerror(rc));
-        count(o, "failed", o->n_spans);
-        drop(o);
-    }
-    again(o, &(struct sr_otlp_outcome){.end = SR_OTLP_AGAIN, .why = sr_strerror(rc)});
+    sr_log(SR_LOG_WARN, "trace_export", "spans cannot be sent: %s", sr_strerror(rc));
+    on_ended(o, false, 0);
 }
 
 /* ---- the thread ---- */
 
-/* Sends what waits: at once if it is enough for a batch or the timer has fired, else soon. */
-static void pump_now(struct sr_otlp *o, bool late)
+/* The end of the process waits for what can be sent soon. */
+static void stop_if_done(struct sr_otlp *o)
 {
-    if (o->sending || o->pausing || !o->sender)
-        return;
     pthread_mutex_lock(&o->lock);
-    bool closing = o->closing, some = o->queued_spans > 0, enough = o->queued_spans >= o->batch;
+    bool closing = o->closing, some = o->queued_spans > 0;
     pthread_mutex_unlock(&o->lock);
-    if (!o->n_spans && some && (enough || late || closing))
-        take(o);
-    if (o->n_spans)
-        send(o);
-    else if (some)
-        sr_timer_start(&o->timer, tracing_of(o->now)->delay_ms);
-    else if (closing)
+    bool spans = o->delivery.sender && !o->delivery.away && (some || o->n_spans);
+    if (closing && !spans && sr_otlp_meter_is_done(o->meter))
         sr_loop_stop(o->loop);
 }
 
-static void pump(struct sr_otlp *o)
+/* Sends what waits: at once if it is enough for a batch or the timer has fired, else soon. */
+static void pump_now(struct sr_otlp *o, bool late)
 {
-    pump_now(o, false);
+    pthread_mutex_lock(&o->lock);
+    bool closing = o->closing, some = o->queued_spans > 0, enough = o->queued_spans >= o->batch;
+    pthread_mutex_unlock(&o->lock);
+    if (sr_otlp_delivery_is_free(&o->delivery)) {
+        if (!o->n_spans && some && (enough || late || closing))
+            take(o);
+        if (o->n_spans)
+            send(o);
+        else if (some)
+            sr_timer_start(&o->timer, tracing_of(o->now)->delay_ms);
+    }
+    stop_if_done(o);
+}
+
+static void pump(void *ctx)
+{
+    pump_now(ctx, false);
 }
 
 static void on_timer(void *ctx)
 {
-    struct sr_otlp *o = ctx;
-    o->pausing = false;
-    pump_now(o, true);
+    pump_now(ctx, true);
 }
 
 static void on_close(void *ctx)
@@ -302,23 +216,26 @@ static void on_close(void *ctx)
     sr_loop_stop(o->loop);
 }
 
+static void on_meter_done(void *ctx)
+{
+    stop_if_done(ctx);
+}
+
+static const struct sr_otlp_delivery_events EVENTS = {.ended = on_ended, .ready = pump};
+
 /* Takes a new destination; an export that is on its way begins anew there. */
 static void take_news(struct sr_otlp *o, struct destination *next)
 {
-    sr_otlp_sender_free(o->sender);
-    o->sender = NULL;
-    o->sending = o->pausing = o->away = false;
+    const struct sr_config_tracing *t = tracing_of(next);
     sr_timer_stop(&o->timer);
+    sr_otlp_delivery_open(&o->delivery, t->enabled ? &t->to : NULL, next->tls);
+    sr_otlp_meter_open(o->meter, next->config, next->metrics_tls);
     destination_free(o->now);
     o->now = next;
-    if (!tracing_of(next)->enabled) {
+    if (!t->enabled) {
         count(o, "dropped", o->n_spans);
         drop(o);
-        return;
     }
-    int rc = sr_otlp_sender_new(&o->sender, o->loop, tracing_of(next), next->tls, on_done, o);
-    if (rc)
-        sr_log(SR_LOG_ERROR, "trace_export", "no spans are sent: %s", sr_strerror(rc));
 }
 
 static void on_wake(struct sr_message *self, bool closed)
@@ -336,12 +253,11 @@ static void on_wake(struct sr_message *self, bool closed)
     }
     if (next)
         take_news(o, next);
-    if (closing && !o->close.armed)
+    if (closing && !o->close.armed) {
         sr_timer_start(&o->close, CLOSE_MS);
-    if (closing && (o->away || !o->sender))
-        sr_loop_stop(o->loop);
-    else
-        pump(o);
+        sr_otlp_meter_finish(o->meter);
+    }
+    pump(o);
 }
 
 static void *thread_main(void *arg)
@@ -359,31 +275,48 @@ static int begin(struct sr_otlp *o)
     int rc = sr_loop_new(&o->loop);
     if (rc)
         return rc;
+    o->delivery = (struct sr_otlp_delivery){
+        .event = "trace_export", .what = "spans", .method = METHOD, .events = &EVENTS, .ctx = o};
+    sr_otlp_delivery_init(&o->delivery, o->loop);
     sr_timer_init(&o->timer, o->loop, on_timer, o);
     sr_timer_init(&o->close, o->loop, on_close, o);
-    if (pthread_create(&o->thread, NULL, thread_main, o) == 0)
+    rc = sr_otlp_meter_new(&o->meter, o->loop, o->runtime, on_meter_done, o);
+    if (!rc && pthread_create(&o->thread, NULL, thread_main, o) == 0)
         return SR_OK;
+    sr_otlp_meter_free(o->meter);
+    o->meter = NULL;
+    sr_otlp_delivery_dispose(&o->delivery);
     sr_loop_free(o->loop);
     o->loop = NULL;
-    return SR_EIO;
+    return rc ? rc : SR_EIO;
+}
+
+/* SR_OK with NULL: in clear text. */
+static int open_tls(sr_tls_context **out, const struct sr_config_otlp *to, bool used, const char *event)
+{
+    struct sr_tls_settings tls = {.ca_file = to->ca_file[0] ? to->ca_file : NULL,
+                                  .cert_file = to->cert_file[0] ? to->cert_file : NULL,
+                                  .key_file = to->key_file[0] ? to->key_file : NULL,
+                                  .alpn = to->protocol == SR_OTLP_HTTP ? NULL : "h2"};
+    struct sr_err err = {0};
+    int rc = used && to->tls ? sr_tls_context_new(out, &tls, &err) : SR_OK;
+    if (rc)
+        sr_log(SR_LOG_ERROR, event, "spans and metrics go on as before: %s", err.message);
+    return rc;
 }
 
 /* NULL: out of memory, or its certificates cannot be read, which was logged. */
 static struct destination *destination_new(const struct sr_config *config)
 {
     const struct sr_config_tracing *t = &config->global.tracing;
-    struct sr_tls_settings tls = {.ca_file = t->ca_file[0] ? t->ca_file : NULL,
-                                  .cert_file = t->cert_file[0] ? t->cert_file : NULL,
-                                  .key_file = t->key_file[0] ? t->key_file : NULL,
-                                  .alpn = t->protocol == SR_TRACING_HTTP ? NULL : "h2"};
-    struct sr_err err = {0};
+    const struct sr_config_metrics_export *m = &config->global.metrics_export;
     struct destination *d = sr_mem_calloc(1, sizeof *d);
     if (!d)
         return NULL;
     d->config = sr_config_ref(config);
-    if (!t->enabled || !t->tls || sr_tls_context_new(&d->tls, &tls, &err) == SR_OK)
+    if (open_tls(&d->tls, &t->to, t->enabled, "trace_export") == SR_OK &&
+        open_tls(&d->metrics_tls, &m->to, m->enabled, "metrics_export") == SR_OK)
         return d;
-    sr_log(SR_LOG_ERROR, "trace_export", "spans go on as before: %s", err.message);
     destination_free(d);
     return NULL;
 }
@@ -391,7 +324,7 @@ static struct destination *destination_new(const struct sr_config *config)
 static int configure(struct sr_otlp *o, const struct sr_config *config)
 {
     const struct sr_config_tracing *t = &config->global.tracing;
-    if (!o->loop && !t->enabled)
+    if (!o->loop && !t->enabled && !config->global.metrics_export.enabled)
         return SR_OK;
     struct destination *d = destination_new(config);
     int rc = d && !o->loop ? begin(o) : SR_OK;
@@ -422,8 +355,7 @@ int sr_otlp_start(struct sr_otlp **out, sr_runtime *runtime, const struct sr_con
     o->end = &o->first;
     o->wake.run = on_wake;
     pthread_mutex_init(&o->lock, NULL);
-    sr_buf_init(&o->spans, MESSAGE_MAX);
-    sr_buf_init(&o->message, MESSAGE_MAX);
+    sr_buf_init(&o->spans, SR_OTLP_MESSAGE_MAX);
     int rc = configure(o, config);
     if (rc) {
         sr_otlp_stop(o);
@@ -437,7 +369,7 @@ int sr_otlp_start(struct sr_otlp **out, sr_runtime *runtime, const struct sr_con
 void sr_otlp_configure(struct sr_otlp *otlp, const struct sr_config *config)
 {
     if (configure(otlp, config) != SR_OK)
-        sr_log(SR_LOG_ERROR, "trace_export", "no thread left: spans are dropped");
+        sr_log(SR_LOG_ERROR, "trace_export", "no thread left: spans and metrics are not sent");
 }
 
 void sr_otlp_stop(struct sr_otlp *o)
@@ -451,7 +383,8 @@ void sr_otlp_stop(struct sr_otlp *o)
         post(o);
         pthread_mutex_unlock(&o->lock);
         pthread_join(o->thread, NULL);
-        sr_otlp_sender_free(o->sender);
+        sr_otlp_delivery_dispose(&o->delivery);
+        sr_otlp_meter_free(o->meter);
         sr_timer_stop(&o->timer);
         sr_timer_stop(&o->close);
         sr_loop_free(o->loop);
@@ -465,7 +398,6 @@ void sr_otlp_stop(struct sr_otlp *o)
     destination_free(o->now);
     destination_free(o->next);
     sr_buf_dispose(&o->spans);
-    sr_buf_dispose(&o->message);
     pthread_mutex_destroy(&o->lock);
     sr_mem_free(o);
 }

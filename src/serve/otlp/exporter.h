@@ -1,6 +1,6 @@
 /*
- * Spans of ended requests on their way to a collector: a bounded queue, batches, retries with pauses, on a
- * thread and a loop of its own.
+ * Spans of ended requests, and metrics, on their way to a collector: a bounded queue, batches, retries with
+ * pauses, on a thread and a loop of its own.
  *
  * No request waits for it: what has no room in the queue is dropped and counted
  * (semroute_trace_spans_total). The thread begins with the first configuration that needs it.

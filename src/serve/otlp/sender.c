@@ -1,25 +1,25 @@
-/* The answer's status says what became of the spans (opentelemetry.io/docs/specs/otlp, "OTLP/gRPC Response"
+/* The answer's status says what became of the request (opentelemetry.io/docs/specs/otlp, "OTLP/gRPC Response"
  * and "OTLP/HTTP Response"). */
 #include "serve/otlp/sender.h"
 
+#include "base/gzip.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "net/client/client.h"
 #include "net/grpc/client.h"
-#include "serve/otlp/gzip.h"
 #include "trace/export.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define GRPC_PATH    "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 #define BODY_MAX     ((size_t)64 << 10) /* of an answer that is read */
 #define MESSAGE_MAX  ((size_t)64 << 20)
 #define OWN_HEADERS  3
 #define AFTER_MAX_MS 60000u
 
 struct sr_otlp_sender {
-    const struct sr_config_tracing *tracing;
+    const struct sr_config_otlp *to;
+    const char *method;
     sr_tls_context *tls;
     sr_otlp_done *done;
     void *ctx;
@@ -47,7 +47,7 @@ static void finish(struct sr_otlp_sender *s, enum sr_otlp_end end, const char *w
     s->done(s->ctx, &outcome);
 }
 
-/* The spans were taken, but for those that the answer names. */
+/* It was taken, but for what the answer names. */
 static void finish_sent(struct sr_otlp_sender *s, struct sr_bytes answer)
 {
     struct sr_export_result result;
@@ -107,7 +107,7 @@ static const struct sr_fetch_events EVENTS = {
 
 static int open_http(struct sr_otlp_sender *s, struct sr_loop *loop)
 {
-    const struct sr_name_values *own = &s->tracing->headers;
+    const struct sr_name_values *own = &s->to->headers;
     struct sr_client_settings settings = sr_client_settings_defaults();
     settings.max_idle = settings.max_idle_per_origin = 1;
     s->headers = sr_mem_calloc(own->count + OWN_HEADERS, sizeof *s->headers);
@@ -115,7 +115,7 @@ static int open_http(struct sr_otlp_sender *s, struct sr_loop *loop)
         return SR_ENOMEM;
     s->headers[s->n_headers++] = (struct sr_header){SR_LIT("content-type"), SR_LIT("application/x-protobuf")};
     s->headers[s->n_headers++] = (struct sr_header){SR_LIT("user-agent"), SR_LIT("semroute")};
-    if (s->tracing->gzip)
+    if (s->to->gzip)
         s->headers[s->n_headers++] = (struct sr_header){SR_LIT("content-encoding"), SR_LIT("gzip")};
     for (size_t i = 0; i < own->count; i++)
         s->headers[s->n_headers++] =
@@ -125,7 +125,7 @@ static int open_http(struct sr_otlp_sender *s, struct sr_loop *loop)
 
 static int send_http(struct sr_otlp_sender *s, struct sr_bytes message)
 {
-    const struct sr_config_tracing *t = s->tracing;
+    const struct sr_config_otlp *t = s->to;
     uint32_t ms = (uint32_t)t->timeout_ms;
     struct sr_origin origin = {.host = t->host, .port = (uint16_t)t->port, .tls = s->tls};
     sr_buf_clear(&s->body);
@@ -176,7 +176,7 @@ static void on_reply(void *ctx, const struct sr_grpc_reply *reply)
 /* Names of metadata are in lower case. */
 static size_t fill_metadata(struct sr_otlp_sender *s)
 {
-    const struct sr_name_values *own = &s->tracing->headers;
+    const struct sr_name_values *own = &s->to->headers;
     size_t n = own->count < SR_GRPC_METADATA_MAX ? own->count : SR_GRPC_METADATA_MAX, bytes = 1;
     for (size_t i = 0; i < n; i++)
         bytes += strlen(own->items[i].name);
@@ -195,8 +195,8 @@ static size_t fill_metadata(struct sr_otlp_sender *s)
 static int open_grpc(struct sr_otlp_sender *s, struct sr_loop *loop)
 {
     struct sr_grpc_client_options options = sr_grpc_client_options_defaults();
-    options.host = s->tracing->host;
-    options.port = (uint16_t)s->tracing->port;
+    options.host = s->to->host;
+    options.port = (uint16_t)s->to->port;
     options.tls = s->tls;
     options.connections = 1;
     options.calls = 1;
@@ -208,21 +208,21 @@ static int open_grpc(struct sr_otlp_sender *s, struct sr_loop *loop)
 
 /* ---- both ---- */
 
-int sr_otlp_sender_new(struct sr_otlp_sender **out, struct sr_loop *loop,
-                       const struct sr_config_tracing *tracing, sr_tls_context *tls, sr_otlp_done *done,
-                       void *ctx)
+int sr_otlp_sender_new(struct sr_otlp_sender **out, struct sr_loop *loop, const struct sr_config_otlp *to,
+                       const char *method, sr_tls_context *tls, sr_otlp_done *done, void *ctx)
 {
     struct sr_otlp_sender *s = sr_mem_calloc(1, sizeof *s);
     *out = NULL;
     if (!s)
         return SR_ENOMEM;
-    s->tracing = tracing;
+    s->to = to;
+    s->method = method;
     s->tls = tls ? sr_tls_context_ref(tls) : NULL;
     s->done = done;
     s->ctx = ctx;
     sr_buf_init(&s->body, MESSAGE_MAX);
     sr_buf_init(&s->answer, BODY_MAX);
-    int rc = tracing->protocol == SR_TRACING_HTTP ? open_http(s, loop) : open_grpc(s, loop);
+    int rc = to->protocol == SR_OTLP_HTTP ? open_http(s, loop) : open_grpc(s, loop);
     if (rc)
         sr_otlp_sender_free(s);
     else
@@ -251,6 +251,6 @@ int sr_otlp_send(struct sr_otlp_sender *s, struct sr_bytes message)
     s->after_ms = 0;
     if (s->client)
         return send_http(s, message);
-    return sr_grpc_client_call(&s->call, s->grpc, GRPC_PATH, message, (uint32_t)s->tracing->timeout_ms,
-                               on_reply, s);
+    return sr_grpc_client_call(&s->call, s->grpc, s->method, message, (uint32_t)s->to->timeout_ms, on_reply,
+                               s);
 }

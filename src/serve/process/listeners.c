@@ -73,8 +73,10 @@ int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct s
     *out = NULL;
     if (gateway->tls_cert_file[0] == '\0')
         return SR_OK;
-    struct sr_tls_settings settings = {
-        .server = true, .cert_file = gateway->tls_cert_file, .key_file = gateway->tls_key_file};
+    struct sr_tls_settings settings = {.server = true,
+                                       .cert_file = gateway->tls_cert_file,
+                                       .key_file = gateway->tls_key_file,
+                                       .alpn = gateway->http2.enabled ? "h2,http/1.1" : "http/1.1"};
     return sr_tls_context_new(out, &settings, err);
 }
 
@@ -131,15 +133,18 @@ static void warn_closed(const struct sr_config *config, bool loopback, const cha
                flag);
 }
 
-static int start_admin_listener(struct sr_server *server, struct sr_api **out, struct sr_address *address,
+/* Opens the socket, unless that was done before the configuration was loaded. */
+static int start_admin_listener(struct sr_server *server, struct sr_api **out, struct sr_server_admin *admin,
                                 enum sr_api_kind kind, const char *flag)
 {
+    struct sr_address *address = &admin->address;
     if (address->off)
         return SR_OK;
-    int fd;
-    int rc = open_sockets(server, address, 1, &fd, flag);
+    int rc = admin->fd >= 0 ? SR_OK : open_sockets(server, address, 1, &admin->fd, flag);
     if (rc != SR_OK)
         return rc;
+    int fd = admin->fd;
+    admin->fd = -1;
     struct sr_api_options options = {.kind = kind,
                                      .loop = server->loops[0].loop,
                                      .runtime = server->runtime,
@@ -148,6 +153,35 @@ static int start_admin_listener(struct sr_server *server, struct sr_api **out, s
                                      .warm = server->warm};
     warn_closed(server->config, options.loopback, flag);
     return sr_api_new(out, fd, &options);
+}
+
+static int admin_addresses(struct sr_server *server)
+{
+    const struct sr_server_options *options = server->options;
+    int rc =
+        parse(server, &server->api_at.address, options->api ? options->api : SR_SERVER_API_DEFAULT, "api");
+    return rc == SR_OK ? parse(server, &server->metrics_at.address,
+                               options->metrics ? options->metrics : SR_SERVER_METRICS_DEFAULT, "metrics")
+                       : rc;
+}
+
+/* What cannot be opened is tried again by sr_server_listen, which says why. */
+int sr_server_open_admin(struct sr_server *server)
+{
+    struct sr_server_admin *all[] = {&server->metrics_at, &server->api_at};
+    static const char *const flags[] = {"metrics", "api"};
+    int rc = admin_addresses(server);
+    if (rc != SR_OK)
+        return rc;
+    for (size_t i = 0; i < 2; i++)
+        if (!all[i]->address.off && open_sockets(server, &all[i]->address, 1, &all[i]->fd, flags[i]) != SR_OK)
+            all[i]->fd = -1;
+    server->err = (struct sr_err){0};
+    rc = sr_starting_new(&server->starting, server->metrics_at.fd, server->api_at.fd);
+    if (rc != SR_OK)
+        sr_log(SR_LOG_WARN, "start", "/ready does not answer before the start is complete: %s",
+               sr_strerror(rc));
+    return SR_OK;
 }
 
 void sr_server_limit(struct sr_server *server, const struct sr_config *config)
@@ -163,12 +197,6 @@ int sr_server_listen(struct sr_server *server)
     for (size_t i = 0; i < SR_GATEWAY_LISTENERS_MAX; i++)
         memset(server->listeners[i].fds, -1, sizeof server->listeners[i].fds);
     int rc = gateway_addresses(server);
-    if (rc == SR_OK)
-        rc = parse(server, &server->api_address, options->api ? options->api : SR_SERVER_API_DEFAULT, "api");
-    if (rc == SR_OK) {
-        rc = parse(server, &server->metrics_address,
-                   options->metrics ? options->metrics : SR_SERVER_METRICS_DEFAULT, "metrics");
-    }
     if (rc == SR_OK) {
         rc = parse(server, &server->extproc.address,
                    options->extproc ? options->extproc : SR_SERVER_EXTPROC_DEFAULT, "extproc");
@@ -178,11 +206,9 @@ int sr_server_listen(struct sr_server *server)
     if (rc == SR_OK)
         rc = start_extproc(server);
     if (rc == SR_OK)
-        rc = start_admin_listener(server, &server->api, &server->api_address, SR_API_MAIN, "api");
-    if (rc == SR_OK) {
-        rc = start_admin_listener(server, &server->metrics, &server->metrics_address, SR_API_METRICS,
-                                  "metrics");
-    }
+        rc = start_admin_listener(server, &server->api, &server->api_at, SR_API_MAIN, "api");
+    if (rc == SR_OK)
+        rc = start_admin_listener(server, &server->metrics, &server->metrics_at, SR_API_METRICS, "metrics");
     return rc;
 }
 
@@ -218,8 +244,8 @@ void sr_server_announce(struct sr_server *server)
     }
     if (!server->extproc.address.off)
         announce(server, "extproc", server->extproc_tls ? "grpcs" : "grpc", &server->extproc.address);
-    if (!server->api_address.off)
-        announce(server, "api", "http", &server->api_address);
-    if (!server->metrics_address.off)
-        announce(server, "metrics", "http", &server->metrics_address);
+    if (!server->api_at.address.off)
+        announce(server, "api", "http", &server->api_at.address);
+    if (!server->metrics_at.address.off)
+        announce(server, "metrics", "http", &server->metrics_at.address);
 }

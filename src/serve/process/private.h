@@ -6,12 +6,15 @@
 #define SR_SERVE_PROCESS_PRIVATE_H
 
 #include "serve/admin/api.h"
+#include "serve/consult/consulter.h"
 #include "serve/extproc/extproc.h"
 #include "serve/gateway/gateway.h"
 #include "serve/otlp/exporter.h"
 #include "serve/process/address.h"
+#include "serve/process/lag.h"
 #include "serve/process/reload.h"
 #include "serve/process/server.h"
+#include "serve/process/starting.h"
 #include "serve/warm/warm.h"
 
 #include <pthread.h>
@@ -25,11 +28,17 @@ struct sr_server_listener {
     int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 after a door took it */
 };
 
+struct sr_server_admin {
+    struct sr_address address;
+    int fd; /* its listening socket; -1: not open, or the listener took it */
+};
+
 struct sr_server_loop {
     struct sr_server *server;
     struct sr_loop *loop;
     struct sr_gateway *gateway;
     struct sr_extproc *extproc; /* NULL: the door is off */
+    struct sr_loop_lag lag;
     pthread_t thread;
     bool started;
 };
@@ -49,7 +58,8 @@ struct sr_server {
     size_t n_listeners;
     struct sr_server_listener extproc;
     bool tls, extproc_tls; /* the doors use TLS */
-    struct sr_address api_address, metrics_address;
+    struct sr_server_admin api_at, metrics_at;
+    struct sr_starting *starting; /* answers there until `api` and `metrics` do; NULL: they do */
     struct sr_api *api, *metrics;
     struct sr_warm *warm;
     struct sr_spent_file *spent;     /* of budgets; NULL: none */
@@ -57,14 +67,20 @@ struct sr_server {
     struct sr_reload *reload;
     struct sr_discover *discover;
     struct sr_kv_events *kv_events;
-    struct sr_otlp *otlp; /* spans, on their way to a collector */
+    struct sr_consulter *consulter; /* questions of signals to models */
+    struct sr_otlp *otlp;           /* spans, on their way to a collector */
     atomic_bool draining;
     atomic_int undrained; /* doors of loops that still have connections */
     int done;             /* eventfd: all gateways are drained */
     struct sr_err err;
 };
 
-/* Opens every listening socket and makes the doors and admin listeners on the loops, which must not run yet.
+/* Opens the sockets of the admin listeners and answers /ready on them, before the configuration is loaded.
+ * SR_EINVAL: a flag is no address. */
+int sr_server_open_admin(struct sr_server *server) SR_WARN_UNUSED;
+
+/* Opens every other listening socket and makes the doors and admin listeners on the loops, which must not run
+ * yet.
  */
 int sr_server_listen(struct sr_server *server) SR_WARN_UNUSED;
 

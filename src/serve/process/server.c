@@ -8,11 +8,13 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/thread.h"
 #include "observe/process_log.h"
 #include "router/runtime.h"
 #include "serve/discover/discover.h"
 #include "serve/kv/events.h"
+#include "serve/process/certificates.h"
 #include "serve/process/descriptors.h"
 #include "serve/process/drain.h"
 #include "serve/process/limits.h"
@@ -53,6 +55,7 @@ static int make_loops(struct sr_server *server)
                                                  .drained = sr_server_drained,
                                                  .ctx = server};
             rc = sr_gateway_new(&self->gateway, &options);
+            sr_loop_lag_start(&self->lag, self->loop, sr_runtime_metrics_table(server->runtime));
         }
         if (rc != SR_OK)
             return sr_err_set(&server->err, rc, "cannot make event loop %d: %s", i, sr_strerror(rc));
@@ -152,8 +155,11 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     sr_process_log_count_in(sr_runtime_metrics_table(server->runtime));
     server->config = sr_runtime_config(server->runtime);
     sr_stores_open(server->runtime, server->config, NULL);
+    sr_conversations_open(server->runtime, server->config, NULL);
     sr_limits_open(server->runtime, &server->spent, server->config, NULL);
     sr_records_open(server->runtime, &server->records, server->config, NULL);
+    if (server->config->global.metrics)
+        sr_certificates_measure(server->config, sr_runtime_metrics_table(server->runtime));
     int rc = sr_census_new(&server->census);
     if (rc == SR_OK)
         rc = sr_warm_new(&server->warm, server->runtime);
@@ -196,6 +202,10 @@ static int start(struct sr_server *server, char *error, size_t error_size)
     if (rc == SR_OK)
         rc = sr_otlp_start(&server->otlp, server->runtime, server->config);
     if (rc == SR_OK)
+        rc = sr_consulter_start(&server->consulter, server->runtime, server->config);
+    sr_starting_end(server->starting); /* before a door says that the process is ready */
+    server->starting = NULL;
+    if (rc == SR_OK)
         rc = start_loops(server);
     if (rc == SR_OK) {
         sr_signals_ready();
@@ -217,6 +227,7 @@ static void close_sockets(const struct sr_server *server, const struct sr_server
 static void end(struct sr_server *server, int rc)
 {
     sr_signals_limit_end(END_MS, rc == SR_OK ? 0 : 3);
+    sr_starting_end(server->starting);
     sr_reload_stop(server->reload);
     sr_discover_stop(server->discover);
     sr_kv_events_stop(server->kv_events);
@@ -225,9 +236,11 @@ static void end(struct sr_server *server, int rc)
     sr_api_free(server->api);
     sr_api_free(server->metrics);
     for (int i = 0; i < server->n_loops; i++) {
+        sr_loop_lag_stop(&server->loops[i].lag);
         sr_gateway_free(server->loops[i].gateway);
         sr_extproc_free(server->loops[i].extproc);
     }
+    sr_consulter_stop(server->consulter);
     sr_otlp_stop(server->otlp);
     sr_config_unref(server->config);
     sr_process_log_count_in(NULL);
@@ -240,6 +253,10 @@ static void end(struct sr_server *server, int rc)
     for (size_t i = 0; i < server->n_listeners; i++)
         close_sockets(server, &server->listeners[i]);
     close_sockets(server, &server->extproc);
+    if (server->api_at.fd >= 0)
+        close(server->api_at.fd);
+    if (server->metrics_at.fd >= 0)
+        close(server->metrics_at.fd);
     sr_census_free(server->census);
     sr_upstream_tls_free(server->upstream_tls);
     if (server->done >= 0)
@@ -255,15 +272,18 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
         snprintf(error, error_size, "out of memory");
         return SR_ENOMEM;
     }
+    sr_progress_log(true);
     server->options = options;
     server->started_ns = sr_clock_ns();
-    server->done = -1;
+    server->done = server->api_at.fd = server->metrics_at.fd = -1;
     memset(server->extproc.fds, -1, sizeof server->extproc.fds);
     int rc = sr_signals_start(&server->err);
     if (rc == SR_OK)
         rc = sr_process_log_open(&server->err);
-    if (rc == SR_OK)
+    if (rc == SR_OK) {
         sr_descriptors_prepare();
+        rc = sr_server_open_admin(server);
+    }
     if (rc == SR_OK)
         rc = start(server, error, error_size);
     if (rc == SR_OK)

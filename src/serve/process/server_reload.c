@@ -6,6 +6,7 @@
 #include "router/runtime.h"
 #include "serve/discover/discover.h"
 #include "serve/kv/events.h"
+#include "serve/process/certificates.h"
 #include "serve/process/limits.h"
 #include "serve/process/private.h"
 #include "serve/process/records.h"
@@ -124,10 +125,15 @@ void sr_server_reload(void *ctx)
     } else {
         const struct sr_config *fresh = sr_runtime_config(server->runtime);
         sr_stores_open(server->runtime, fresh, server->config);
+        sr_conversations_open(server->runtime, fresh, server->config);
         sr_limits_open(server->runtime, &server->spent, fresh, server->config);
         sr_records_open(server->runtime, &server->records, fresh, server->config);
+        if (fresh->global.metrics)
+            sr_certificates_measure(fresh, sr_runtime_metrics_table(server->runtime));
         sr_log(SR_LOG_INFO, "config_reload", "revision %s%s", fresh->revision,
-               strcmp(fresh->revision, server->config->revision) == 0 ? " (unchanged)" : "");
+               strcmp(fresh->revision, server->config->revision) == 0
+                   ? " (the file as before; files that it names were read again)"
+                   : "");
         tell_what_waits(server->config, fresh);
         sr_server_limit(server, fresh);
         tell_loops(server, fresh, tls, extproc_tls);
@@ -139,6 +145,8 @@ void sr_server_reload(void *ctx)
             sr_kv_events_configure(server->kv_events, fresh);
         if (server->otlp)
             sr_otlp_configure(server->otlp, fresh);
+        if (server->consulter)
+            sr_consulter_configure(server->consulter, fresh);
         sr_reload_also(server->reload, fresh->watched.items, fresh->watched.count);
         sr_config_unref(server->config);
         server->config = fresh;

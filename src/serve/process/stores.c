@@ -60,10 +60,10 @@ static const struct sr_tls_settings *tls_of(const struct sr_config_store_server 
     return server->tls ? out : NULL;
 }
 
-static int open_redis(struct sr_cache_backend **out, const struct sr_config_cache *cache, void *ctx,
-                      struct sr_err *err)
+/* `load_max`: records that are loaded at the start. */
+static int open_redis(struct sr_cache_backend **out, const struct sr_config_store_server *server,
+                      const char *prefix, size_t load_max, void *ctx, struct sr_err *err)
 {
-    const struct sr_config_store_server *server = &cache->redis.server;
     struct sr_tls_settings tls;
     struct sr_redis_options options = sr_redis_options_defaults();
     options.host = server->host;
@@ -72,8 +72,8 @@ static int open_redis(struct sr_cache_backend **out, const struct sr_config_cach
     options.password = or_null(server->password);
     options.database = (unsigned)strtoul(server->database, NULL, 10);
     options.tls = tls_of(server, NULL, &tls);
-    options.prefix = cache->redis.prefix;
-    options.load_max = cache->max_entries;
+    options.prefix = prefix;
+    options.load_max = load_max;
     return sr_redis_backend(out, &options, sr_cache_events(), ctx, err);
 }
 
@@ -129,7 +129,7 @@ static int open_store(struct sr_cache_backend **out, sr_runtime *runtime, const 
 {
     struct sr_cache *ctx = sr_runtime_cache(runtime);
     if (cache->store == SR_STORE_REDIS)
-        return open_redis(out, cache, ctx, err);
+        return open_redis(out, &cache->redis.server, cache->redis.prefix, cache->max_entries, ctx, err);
     if (cache->store == SR_STORE_MEMORY)
         return cache->path[0] ? open_file(out, cache, ctx, err) : SR_OK;
     struct sr_router *router = sr_runtime_router(runtime);
@@ -155,4 +155,48 @@ void sr_stores_open(sr_runtime *runtime, const struct sr_config *config, const s
         sr_log(SR_LOG_ERROR, "cache_store", "the response cache is in memory only: %s", err.message);
     else if (backend)
         sr_cache_set_backend(sr_runtime_cache(runtime), backend);
+}
+
+/* ---- conversations of Responses ---- */
+
+static bool same_conversations(const struct sr_config_responses *a, const struct sr_config_responses *b)
+{
+    if (a->enabled != b->enabled || a->store != b->store)
+        return false;
+    if (a->store == SR_RESPONSES_REDIS)
+        return same_server(&a->redis, &b->redis) && same(a->prefix, b->prefix);
+    return same(a->path, b->path) && same(a->key_file, b->key_file) && a->max_entries == b->max_entries &&
+           a->max_bytes == b->max_bytes;
+}
+
+/* In Redis records are found when they are asked for. */
+static int open_conversations(struct sr_cache_backend **out, const struct sr_config_responses *responses,
+                              void *ctx, struct sr_err *err)
+{
+    if (responses->store == SR_RESPONSES_REDIS)
+        return open_redis(out, &responses->redis, responses->prefix, 0, ctx, err);
+    struct sr_sqlite_options options = {.path = responses->path,
+                                        .eviction = SR_CACHE_LRU,
+                                        .key_file = or_null(responses->key_file),
+                                        .max_entries = responses->max_entries,
+                                        .max_bytes = responses->max_bytes};
+    return responses->path[0] ? sr_sqlite_backend(out, &options, sr_cache_events(), ctx, err) : SR_OK;
+}
+
+void sr_conversations_open(sr_runtime *runtime, const struct sr_config *config,
+                           const struct sr_config *before)
+{
+    const struct sr_config_responses *responses = &config->global.responses;
+    struct sr_cache *cache = sr_runtime_responses(runtime);
+    struct sr_cache_backend *backend = NULL;
+    struct sr_err err = {0};
+    if (before && same_conversations(responses, &before->global.responses))
+        return;
+    sr_cache_set_backend(cache, NULL);
+    if (!responses->enabled)
+        return;
+    if (open_conversations(&backend, responses, cache, &err))
+        sr_log(SR_LOG_ERROR, "responses_store", "conversations are in memory only: %s", err.message);
+    else if (backend)
+        sr_cache_set_backend(cache, backend);
 }

@@ -1,8 +1,9 @@
 /*
- * Opens the store that the configuration names for the response cache, and changes it at a reload.
+ * Opens the stores that the configuration names for the response cache and for conversations of Responses,
+ * and changes them at a reload.
  *
- * A store that is away is no error: the cache goes on in memory. What cannot work at all (a file that is no
- * database, a key that does not fit) is said in the log, and the cache has no store then. The thread that
+ * A store that is away is no error: what uses it goes on in memory. What cannot work at all (a file that is
+ * no database, a key that does not fit) is said in the log, and the cache has no store then. The thread that
  * loads configurations.
  */
 #ifndef SR_SERVE_PROCESS_STORES_H
@@ -12,5 +13,9 @@
 
 /* Opens the store of `config` unless `before` (NULL: none) names the same one in the same way. */
 void sr_stores_open(sr_runtime *runtime, const struct sr_config *config, const struct sr_config *before);
+
+/* The same for the store of conversations of Responses. */
+void sr_conversations_open(sr_runtime *runtime, const struct sr_config *config,
+                           const struct sr_config *before);
 
 #endif

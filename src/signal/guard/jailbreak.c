@@ -11,13 +11,14 @@
 #include "signal/guard/jailbreak.h"
 
 #include "base/mem.h"
+#include "signal/guard/place.h"
 
 struct sr_signal_set {
     struct sr_jailbreak_models models;
-    const struct sr_config_jailbreak *rules;
     size_t n;
     bool history;  /* a rule reads every unit */
     size_t budget; /* bytes of a request that the neural classifier is asked about; 0: all */
+    struct sr_config_jailbreak rules[]; /* [n]: those that a classifier decides */
 };
 
 static void jailbreak_free(struct sr_signal_set *set)
@@ -29,9 +30,12 @@ static void jailbreak_free(struct sr_signal_set *set)
 static int jailbreak_compile(struct sr_signal_set **out, const struct sr_config *config,
                              struct sr_model_store *models, struct sr_err *err)
 {
-    if (config->n_jailbreaks == 0)
+    size_t n = 0;
+    for (size_t i = 0; i < config->n_jailbreaks; i++)
+        n += config->jailbreaks[i].method == SR_JAILBREAK_CLASSIFIER;
+    if (n == 0)
         return SR_OK;
-    struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
+    struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set + n * sizeof set->rules[0]);
     if (!set)
         return SR_ENOMEM;
     int rc = sr_jailbreak_models_open(&set->models, config, models, err);
@@ -39,8 +43,9 @@ static int jailbreak_compile(struct sr_signal_set **out, const struct sr_config 
         jailbreak_free(set);
         return rc;
     }
-    set->rules = config->jailbreaks;
-    set->n = config->n_jailbreaks;
+    for (size_t i = 0; i < config->n_jailbreaks; i++)
+        if (config->jailbreaks[i].method == SR_JAILBREAK_CLASSIFIER)
+            set->rules[set->n++] = config->jailbreaks[i];
     set->budget = config->global.inference.neural_max;
     for (size_t i = 0; i < set->n; i++)
         set->history |= set->rules[i].include_history;
@@ -79,7 +84,6 @@ static struct sr_signal_finding place(const struct sr_signal_input *input,
 {
     if (!worst)
         return (struct sr_signal_finding){0};
-    const struct sr_signal_unit *unit = input->units ? &input->units->items[worst->unit] : NULL;
     struct sr_signal_finding finding = {
         .unit = worst->unit,
         .type = worst->worst.label,
@@ -87,20 +91,8 @@ static struct sr_signal_finding place(const struct sr_signal_input *input,
         .end = worst->worst.end,
         .confidence = risk,
         .disguise = worst->worst.disguise,
-        .group = unit ? unit->group : 0,
-        .source = unit ? unit->source : SR_SOURCE_MESSAGE,
     };
-    for (uint32_t i = 0; unit && i < unit->n_parts; i++) {
-        const struct sr_signal_part *part = &input->units->parts[unit->first_part + i];
-        if (finding.start >= part->end)
-            continue;
-        size_t end = finding.end < part->end ? finding.end : part->end;
-        size_t start = finding.start > part->start ? finding.start : part->start;
-        finding.unit = part->unit;
-        finding.end = end - part->start + part->from;
-        finding.start = start - part->start + part->from;
-        break;
-    }
+    sr_guard_place(input, &finding);
     return finding;
 }
 
@@ -178,6 +170,8 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         result->neural_bytes += sr_jailbreak_region_read(&evaluation->regions[i]);
     if (result->neural_bytes > result->all_bytes) /* regions of a long unit overlap */
         result->neural_bytes = result->all_bytes;
+    if (result->multilingual_bytes > result->all_bytes)
+        result->multilingual_bytes = result->all_bytes;
     for (size_t i = 0; i < evaluation->n; i++) {
         struct sr_jailbreak_unit *unit = &evaluation->units[i];
         int rc = unit->first ? sr_jailbreak_unit_mix(unit, &set->models, task->arena) : SR_OK;
@@ -224,34 +218,6 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
     return rc;
 }
 
-/* Prepares the questions about the regions to the neural classifier. */
-static int make_questions(struct sr_signal_task *task, struct evaluation *evaluation)
-{
-    evaluation->questions =
-        sr_arena_calloc(task->arena, 2 * evaluation->n_regions + 1, sizeof *evaluation->questions);
-    if (!evaluation->questions)
-        return SR_ENOMEM;
-    for (size_t i = 0; i < evaluation->n_regions; i++) {
-        struct sr_jailbreak_region *region = &evaluation->regions[i];
-        struct sr_bytes undisguised;
-        bool instead;
-        int rc = sr_jailbreak_region_views(region, task->arena, &undisguised, &instead);
-        if (rc)
-            return rc;
-        if (!instead) {
-            region->plain = &evaluation->questions[evaluation->n_questions];
-            evaluation->questions[evaluation->n_questions++] =
-                (struct sr_signal_question){.text = region->text, .about = evaluation, .extra = true};
-        }
-        if (undisguised.n) {
-            region->undisguised = &evaluation->questions[evaluation->n_questions];
-            evaluation->questions[evaluation->n_questions++] =
-                (struct sr_signal_question){.text = undisguised, .about = evaluation, .extra = true};
-        }
-    }
-    return SR_OK;
-}
-
 static int ask(const struct sr_signal_set *set, const struct units *units, struct sr_signal_task *task,
                struct evaluation *evaluation)
 {
@@ -259,7 +225,9 @@ static int ask(const struct sr_signal_set *set, const struct units *units, struc
     size_t budget = !set->models.reader ? SIZE_MAX : set->budget ? set->budget : SIZE_MAX / 2;
     int rc = sr_jailbreak_choose(evaluation->units, evaluation->n, units->items, budget, task->arena,
                                  &evaluation->regions, &evaluation->n_regions);
-    return rc ? rc : make_questions(task, evaluation);
+    return rc ? rc
+              : sr_jailbreak_ask(&set->models, evaluation->regions, evaluation->n_regions, evaluation,
+                                 task->arena, &evaluation->questions, &evaluation->n_questions);
 }
 
 static bool is_read(const struct sr_signal_set *set, const struct sr_signal_unit *unit)
@@ -315,6 +283,17 @@ static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_tas
                          evaluation->n_questions, finish);
 }
 
+static bool jailbreak_is_slow(const struct sr_signal_set *set, const struct sr_signal_input *input)
+{
+    struct sr_signal_unit whole;
+    struct units units = units_of(input, &whole);
+    for (size_t i = 0; i < units.n; i++)
+        if (is_read(set, &units.items[i]) &&
+            sr_multilingual_is_slow_judge(set->models.other, units.items[i].text))
+            return true;
+    return false;
+}
+
 static bool jailbreak_may_be_late(const struct sr_signal_set *set)
 {
     return set->models.neural != NULL;
@@ -326,7 +305,12 @@ static int jailbreak_prefetch(const struct sr_signal_set *set, const struct sr_s
     struct sr_jailbreak_region region = {.text = unit->text};
     bool instead = false;
     int rc = SR_OK;
-    *out = (struct sr_signal_prefetched){.neural = set->models.neural, .texts = {unit->text}};
+    *out = (struct sr_signal_prefetched){
+        .neural = set->models.neural, .texts = {unit->text}, .latin = set->models.other != NULL};
+    if (sr_multilingual_judges(set->models.other, unit->text) == SR_MULTILINGUAL_INSTEAD)
+        out->neural = sr_jailbreak_reader_of(&set->models, unit->text, false);
+    if (!out->neural)
+        return SR_OK;
     out->n = set->models.neural && (set->history || unit->role != SR_ROLE_ASSISTANT);
     if (out->n && arena)
         rc = sr_jailbreak_region_views(&region, arena, &out->texts[1], &instead);
@@ -362,6 +346,7 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .start = jailbreak_start,
     .admit = jailbreak_admit,
     .may_be_late = jailbreak_may_be_late,
+    .is_slow = jailbreak_is_slow,
     .prefetch = jailbreak_prefetch,
     .alone = jailbreak_alone,
     .named_model = jailbreak_named_model,

@@ -1,15 +1,17 @@
 /*
  * Shared declarations of the jailbreak signal's files, private to them.
  *
- * jailbreak_models.c opens the two tiers; jailbreak_choice.c chooses what the neural classifier reads;
+ * jailbreak_models.c opens the two tiers; jailbreak_choice.c chooses what the neural classifier reads,
+ * jailbreak_ask.c which one reads what;
  * jailbreak_unit.c combines both results for one unit; jailbreak.c is the signal: it reads the units of an
- * input and writes the result.
+ * input and writes the result. contrastive.c finds disguised parts with jailbreak_unit.c.
  */
 #ifndef SR_SIGNAL_GUARD_JAILBREAK_H
 #define SR_SIGNAL_GUARD_JAILBREAK_H
 
 #include "signal/guard/jailbreak_reader.h"
 #include "signal/neural/ask.h"
+#include "signal/neural/multilingual.h"
 #include "signal/neural/neural.h"
 #include "signal/types.h"
 #include "text/disguise/deobfuscate.h"
@@ -23,6 +25,8 @@ struct sr_jailbreak_models {
     const struct sr_head_info *head;    /* the neural classifier's */
     uint64_t attack;                    /* mask of the head's labels */
     struct sr_fusion fusion;
+    struct sr_multilingual *other; /* reads other scripts; NULL: the neural classifier reads all */
+    struct sr_fusion other_fusion;
     bool bundled; /* the models are those that the calibrations of risk.h are for */
 };
 
@@ -52,6 +56,11 @@ struct sr_jailbreak_region {
     size_t bytes; /* that count as read; 0 in a seam */
     struct sr_undisguised_list views;
     const struct sr_signal_question *plain, *undisguised; /* the questions about it; NULL: not asked */
+    const struct sr_signal_question *stretches;           /* [n_stretches] in other scripts, parts of it */
+    size_t n_stretches;
+    const struct sr_signal_question *alone;        /* [n_alone] passages of a long unit */
+    const struct sr_risk_window *const *alone_are; /* [n_alone] the same as the linear tier reads them */
+    size_t n_alone;
 };
 
 /* ---- jailbreak_unit.c ---- */
@@ -78,6 +87,17 @@ size_t sr_jailbreak_region_read(const struct sr_jailbreak_region *region);
 /* After all answers: what both tiers say of a unit with regions. SR_ENOMEM. */
 int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                           struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* ---- jailbreak_ask.c ---- */
+
+/* Who reads a text; NULL: the first neural classifier. `opens`: the other one is opened for it. */
+struct sr_neural *sr_jailbreak_reader_of(const struct sr_jailbreak_models *models, struct sr_bytes text,
+                                         bool opens);
+
+/* The questions about the regions [n], in the arena, each with `about`; links the regions to them. */
+int sr_jailbreak_ask(const struct sr_jailbreak_models *models, struct sr_jailbreak_region *regions, size_t n,
+                     void *about, struct sr_arena *arena, struct sr_signal_question **out,
+                     size_t *n_out) SR_WARN_UNUSED;
 
 /* ---- jailbreak_choice.c ---- */
 

@@ -2,6 +2,7 @@
  * neural one, or both. */
 #include "base/log.h"
 #include "signal/guard/jailbreak.h"
+#include "signal/guard/jailbreak_labels.h"
 
 #include <sys/stat.h>
 
@@ -9,6 +10,7 @@ void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set)
 {
     sr_jailbreak_reader_free(set->reader);
     sr_neural_unref(set->neural);
+    sr_multilingual_free(set->other);
 }
 
 /* Finds the neural classifier's head for the task; in the user's own folder it may have any name. */
@@ -17,9 +19,8 @@ static int take_head(struct sr_jailbreak_models *set, const struct sr_config *co
     set->head = sr_neural_head(set->neural, SR_JAILBREAK_TASK);
     if (!set->head || set->head->n_labels > SR_CLASSIFIER_LABELS_MAX)
         return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" SR_JAILBREAK_TASK "`");
-    set->attack =
-        sr_jailbreak_attacks(set->head->labels, set->head->n_labels, &config->global.jailbreak_labels);
-    return set->attack ? SR_OK : sr_err_set(err, SR_EINVAL, "no label of the model means an attack");
+    return sr_jailbreak_attacks(&set->attack, set->head->labels, set->head->n_labels,
+                                &config->global.jailbreak_labels, err);
 }
 
 static int open_own(struct sr_jailbreak_models *set, const struct sr_config *config,
@@ -28,6 +29,20 @@ static int open_own(struct sr_jailbreak_models *set, const struct sr_config *con
     set->fusion = (struct sr_fusion){.neural = 1, .temperature = 1};
     int rc = sr_signal_own_neural(config, models, folder, SR_JAILBREAK_TASK, &set->neural, err);
     return rc ? rc : take_head(set, config, err);
+}
+
+/* Adds the neural classifier of other scripts, whose head has the same labels. */
+static int add_other(struct sr_jailbreak_models *set, const struct sr_config *config,
+                     struct sr_model_store *models, struct sr_err *err)
+{
+    int rc = sr_multilingual_new(&set->other, config, models, err);
+    if (rc == SR_OK)
+        rc = sr_multilingual_fusion(set->other, SR_JAILBREAK_TASK, &set->other_fusion, err);
+    if (rc != SR_ENOENT)
+        return rc;
+    sr_log(SR_LOG_WARN, "multilingual_missing", "%s; attacks in scripts other than Latin are hardly found",
+           err->message);
+    return SR_OK;
 }
 
 /* Adds the neural classifier to the linear tier. A bundled one that does not fit is not used; a configured
@@ -54,7 +69,7 @@ static int add_neural(struct sr_jailbreak_models *set, const struct sr_config *c
         set->neural = NULL;
         return SR_OK;
     }
-    return rc;
+    return rc ? rc : add_other(set, config, models, err);
 }
 
 int sr_jailbreak_models_open(struct sr_jailbreak_models *set, const struct sr_config *config,

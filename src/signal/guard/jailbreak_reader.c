@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "signal/guard/jailbreak_labels.h"
 #include "text/ascii.h"
 #include "text/disguise/deobfuscate.h"
 #include "text/passages.h"
@@ -28,32 +29,6 @@ struct sr_jailbreak_reader {
     char name[sizeof READER_VERSION + SR_SHA256_HEX + 16];
 };
 
-static bool same_word(const char *a, const char *b)
-{
-    return sr_bytes_eq_nocase(sr_bytes_str(a), sr_bytes_str(b));
-}
-
-static bool is_attack(const char *label, const struct sr_strings *labels)
-{
-    static const char *const harmless[] = {"benign", "safe", "normal"};
-    for (size_t i = 0; i < labels->count; i++)
-        if (same_word(labels->items[i], label))
-            return true;
-    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
-        if (same_word(harmless[i], label))
-            return false;
-    return labels->count == 0;
-}
-
-uint64_t sr_jailbreak_attacks(const char *const *names, size_t n, const struct sr_strings *labels)
-{
-    uint64_t attack = 0;
-    for (size_t i = 0; i < n && i < 64; i++)
-        if (is_attack(names[i], labels))
-            attack |= UINT64_C(1) << i;
-    return attack;
-}
-
 int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
                             const struct sr_strings *labels, struct sr_model_store *models,
                             struct sr_err *err)
@@ -69,14 +44,14 @@ int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
     struct sr_memo *memo = sr_model_store_memo(models);
     reader->bundled = !*path;
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
-    reader->attack =
-        sr_jailbreak_attacks(sr_linear_labels(reader->model), sr_linear_n_labels(reader->model), labels);
+    rc = sr_jailbreak_attacks(&reader->attack, sr_linear_labels(reader->model),
+                              sr_linear_n_labels(reader->model), labels, err);
+    if (rc) {
+        sr_jailbreak_reader_free(reader);
+        return rc;
+    }
     snprintf(reader->name, sizeof reader->name, "%s%s %llx", READER_VERSION, sr_linear_sha256(reader->model),
              (unsigned long long)reader->attack);
-    if (!reader->attack) {
-        sr_jailbreak_reader_free(reader);
-        return sr_err_set(err, SR_EINVAL, "no label of the model means an attack");
-    }
     *out = reader;
     return SR_OK;
 }
@@ -148,7 +123,7 @@ void sr_jailbreak_session_free(struct sr_jailbreak_session *session)
 }
 
 /* The summed probability of a window's attack labels; `label` is the likeliest of them. */
-static float risk_of(struct sr_jailbreak_session *session, struct sr_bytes window, uint32_t *label)
+static float risk_of(struct sr_jailbreak_session *session, struct sr_bytes window, uint16_t *label)
 {
     const struct sr_jailbreak_reader *reader = session->reader;
     float p[SR_CLASSIFIER_LABELS_MAX], best = -1, risk = 0;
@@ -159,7 +134,7 @@ static float risk_of(struct sr_jailbreak_session *session, struct sr_bytes windo
         if (!(reader->attack >> i & 1))
             continue;
         risk += p[i];
-        *label = p[i] > best ? (uint32_t)i : *label;
+        *label = p[i] > best ? (uint16_t)i : *label;
         best = p[i] > best ? p[i] : best;
     }
     return risk < SR_RISK_MAX ? risk : SR_RISK_MAX;
@@ -229,7 +204,7 @@ static int read_view(struct sr_jailbreak_session *session, const struct sr_undis
     size_t start, end;
     int rc = SR_OK;
     while (!rc && sr_slices_next(&windows, &w)) {
-        uint32_t label = 0;
+        uint16_t label = 0;
         float risk = risk_of(session, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
         rc = sr_job_pause(0);
         if (risk <= worst.risk)

@@ -34,12 +34,8 @@ struct sr_jailbreak_reading {
     bool cut;        /* the text has more disguises than are undone */
 };
 
-/* A mask of the model's labels that mean an attack: those in `labels`, or if that is empty all except
- * benign, safe and normal. */
-uint64_t sr_jailbreak_attacks(const char *const *names, size_t n, const struct sr_strings *labels);
-
-/* `labels`: those that mean an attack, empty: all but benign, safe and normal. `path` "" is the embedded
- * model. SR_EINVAL when no label of the model means an attack; else the errors of sr_model_store_linear. */
+/* `labels`: those that mean an attack (jailbreak_labels.h, whose errors it has). `path` "" is the embedded
+ * model. Else the errors of sr_model_store_linear. */
 int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
                             const struct sr_strings *labels, struct sr_model_store *models,
                             struct sr_err *err) SR_WARN_UNUSED;

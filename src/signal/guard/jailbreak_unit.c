@@ -91,59 +91,101 @@ static void place_in_text(const struct sr_jailbreak_region *region, struct sr_ri
     }
 }
 
+static size_t count_windows(const struct sr_signal_question *question)
+{
+    return question && question->status == SR_OK ? sr_neural_scope(question->result).windows : 0;
+}
+
+/* The head that has answered; both neural classifiers' heads have the same labels. */
+static const struct sr_head_info *head_of(const struct sr_signal_question *question,
+                                          const struct sr_jailbreak_models *models)
+{
+    const struct sr_head_info *other =
+        question->neural ? sr_neural_head(question->neural, SR_JAILBREAK_TASK) : NULL;
+    return other ? other : models->head;
+}
+
 /* The neural classifier's windows of an answer. */
 static size_t take_windows(const struct sr_jailbreak_region *region,
                            const struct sr_signal_question *question,
                            const struct sr_jailbreak_models *models, struct sr_risk_window *out)
 {
-    size_t n = question && question->status == SR_OK ? sr_neural_scope(question->result).windows : 0;
+    size_t n = count_windows(question), from = region->from;
+    const struct sr_head_info *head = question ? head_of(question, models) : NULL;
+    if (question && question != region->undisguised)
+        from += (size_t)(question->text.p - region->text.p);
     for (size_t i = 0; i < n; i++) {
         struct sr_risk_window *window = &out[i];
         float best = -1;
-        *window = (struct sr_risk_window){.risk = 0};
-        const float *p = sr_neural_window(question->result, models->head, i, &window->start, &window->end);
-        for (size_t k = 0; k < models->head->n_labels; k++) {
+        *window = (struct sr_risk_window){.other = question->neural != NULL};
+        const float *p = sr_neural_window(question->result, head, i, &window->start, &window->end);
+        for (size_t k = 0; k < head->n_labels; k++) {
             if (!(models->attack >> k & 1))
                 continue;
             window->risk += p[k];
-            window->label = p[k] > best ? (uint32_t)k : window->label;
+            window->label = p[k] > best ? (uint16_t)k : window->label;
             best = p[k] > best ? p[k] : best;
         }
         window->risk = window->risk < SR_RISK_MAX ? window->risk : SR_RISK_MAX;
         if (question == region->undisguised)
             place_in_text(region, window);
-        window->start += (uint32_t)region->from;
-        window->end += (uint32_t)region->from;
+        window->start += (uint32_t)from;
+        window->end += (uint32_t)from;
     }
     return n;
 }
 
-static size_t count_windows(const struct sr_signal_question *question)
+/* What both tiers say of the passages that were read alone, each as of a short text. */
+static size_t take_alone(const struct sr_jailbreak_region *region, const struct sr_jailbreak_models *models,
+                         struct sr_risk_window *out)
 {
-    return question && question->status == SR_OK ? sr_neural_scope(question->result).windows : 0;
+    size_t n = 0;
+    for (size_t i = 0; i < region->n_alone; i++) {
+        const struct sr_risk_window *linear = region->alone_are[i];
+        if (!sr_signal_question_is_whole(&region->alone[i]))
+            continue;
+        struct sr_risk_window *neural = out + n + 1, whole = *linear;
+        size_t windows = take_windows(region, &region->alone[i], models, neural);
+        struct sr_risk_sides sides = {.linear = &whole, .n_linear = 1, .neural = neural, .n_neural = windows};
+        sides.whole = &(struct sr_risk_range){linear->start, linear->end};
+        sides.n_whole = 1;
+        out[n] = sr_risk_of(&sides, &models->fusion);
+        out[n].start = linear->start;
+        out[n++].end = linear->end;
+    }
+    return n;
 }
 
 int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                           struct sr_arena *arena)
 {
     struct sr_risk_sides sides = sides_of(unit);
-    size_t n = 0, regions = 0;
+    size_t n = 0, n_alone = 1, regions = 0;
     for (const struct sr_jailbreak_region *region = unit->first; region; region = region->next) {
         n += count_windows(region->plain) + count_windows(region->undisguised);
+        for (size_t i = 0; i < region->n_alone; i++)
+            n_alone += 1 + count_windows(&region->alone[i]);
+        for (size_t i = 0; i < region->n_stretches; i++)
+            n += count_windows(&region->stretches[i]);
         regions++;
     }
     struct sr_risk_window *windows = sr_arena_calloc(arena, n + 1, sizeof *windows);
     struct sr_risk_range *whole = sr_arena_calloc(arena, regions + 1, sizeof *whole);
-    if (!windows || !whole)
+    sides.alone = sr_arena_calloc(arena, n_alone, sizeof *sides.alone);
+    if (!windows || !whole || !sides.alone)
         return SR_ENOMEM;
     for (const struct sr_jailbreak_region *region = unit->first; region; region = region->next) {
         sides.n_neural += take_windows(region, region->plain, models, windows + sides.n_neural);
         sides.n_neural += take_windows(region, region->undisguised, models, windows + sides.n_neural);
+        for (size_t i = 0; i < region->n_stretches; i++)
+            sides.n_neural += take_windows(region, &region->stretches[i], models, windows + sides.n_neural);
+        sides.n_alone += take_alone(region, models, sides.alone + sides.n_alone);
         if (is_whole(region))
             whole[sides.n_whole++] =
                 (struct sr_risk_range){(uint32_t)region->from, (uint32_t)(region->from + region->text.n)};
     }
     sides.neural = windows;
+    sides.other = &models->other_fusion;
     sides.whole = whole;
     if (sides.n_neural)
         unit->worst = sr_risk_of(&sides, &models->fusion);

@@ -3,25 +3,23 @@
  *
  * All entities of the units are kept with their spans, whatever the rules are: redaction and the policies
  * of models apply their own thresholds. The exact recognisers read at once; names of people, places and
- * organisations come from the neural classifier, if there is one, or from the user's own folder, and are
- * added to the same list.
+ * organisations come from the neural classifier, if there is one (of texts in other scripts, from the
+ * multilingual one), or from the user's own folder, and are added to the same list.
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "signal/guard/pii_spans.h"
 #include "signal/guard/pii_units.h"
-#include "signal/neural/ask.h"
 #include "signal/neural/neural.h"
 #include "signal/types.h"
 
-#define TASK     "pii"
-#define NO_TYPE  UINT8_MAX
-#define AT_LEAST 0.7F /* the confidence that a span at its type's shipped threshold has */
+#define TASK "pii"
 
 struct sr_signal_set {
-    struct sr_pii_reader *reader;    /* NULL: only the neural classifier */
-    struct sr_neural *neural;        /* NULL: only the exact recognisers */
-    uint8_t types[SR_BIO_TYPES_MAX]; /* the neural classifier's types as enum sr_entity_type, or NO_TYPE */
-    float least[SR_BIO_TYPES_MAX];   /* thresholds of the neural classifier's training */
+    struct sr_pii_reader *reader; /* NULL: only the neural classifier */
+    struct sr_neural *neural;     /* NULL: only the exact recognisers */
+    struct sr_pii_kinds kinds;    /* of the neural classifier's spans */
+    struct sr_pii_other other;    /* reads texts in other scripts */
     const struct sr_config_pii *rules;
     size_t n;
     bool history;  /* a rule, a policy or redaction needs every unit */
@@ -32,23 +30,21 @@ static void pii_free(struct sr_signal_set *set)
 {
     sr_pii_reader_free(set->reader);
     sr_neural_unref(set->neural);
+    sr_pii_other_dispose(&set->other);
     sr_mem_free(set);
 }
 
 /* `own`: the rules' thresholds are the only ones. */
 static int take_types(struct sr_signal_set *set, const struct sr_config *config, bool own, struct sr_err *err)
 {
-    size_t n, known = 0;
+    size_t n;
     const char *const *names = sr_neural_types(set->neural, &n);
-    for (size_t i = 0; i < n; i++) {
-        int type = sr_entity_find_type(sr_bytes_str(names[i]));
-        set->types[i] = type < 0 ? NO_TYPE : (uint8_t)type;
-        known += type >= 0;
-        set->least[i] = AT_LEAST;
-    }
-    if (known == 0)
-        return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" TASK "`");
-    return own ? SR_OK : sr_signal_thresholds(config, TASK, names, n, set->least, err);
+    if (sr_pii_kinds_init(&set->kinds, names, n) == 0)
+        return sr_err_set(err, SR_EMISMATCH,
+                          n ? "no label of the model is a type of private data (`%.60s` is none)"
+                            : "the model has no head for `" TASK "`%s",
+                          n ? names[0] : "");
+    return own ? SR_OK : sr_signal_thresholds(config, TASK, names, n, set->kinds.least, err);
 }
 
 /* Opens the user's own folder instead of the neural classifier. */
@@ -80,7 +76,7 @@ static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
         set->neural = NULL;
         return SR_OK;
     }
-    return rc ? sr_err_set(err, rc, "%s", why.message) : SR_OK;
+    return rc ? sr_err_set(err, rc, "%s", why.message) : sr_pii_other_open(&set->other, config, models, err);
 }
 
 /* True when policies of models or redaction need every unit that is sent. */
@@ -168,55 +164,6 @@ static void look_for(const struct sr_config_pii *rule, const struct sr_signal_un
     }
 }
 
-/* The neural classifier's confidence on the scale of rules: a span at its type's shipped threshold has
- * AT_LEAST. */
-static float scaled(float confidence, float least)
-{
-    if (confidence < least)
-        return AT_LEAST * confidence / least;
-    return least < 1 ? AT_LEAST + (1 - AT_LEAST) * (confidence - least) / (1 - least) : confidence;
-}
-
-static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *span, struct sr_bytes text)
-{
-    uint32_t type = set->types[span->type];
-    return type != NO_TYPE && span->end > span->start && span->end <= text.n &&
-           sr_entity_plausible(type, sr_bytes_of(text.p + span->start, span->end - span->start));
-}
-
-/* Adds the neural classifier's spans to the recognisers' findings in a unit. */
-static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
-                      struct sr_arena *arena)
-{
-    struct sr_pii_unit *unit = question->about;
-    struct sr_pii_findings *found = &unit->found;
-    size_t n, from = (size_t)(question->text.p - unit->text.p);
-    const struct sr_bio_span *spans = sr_neural_spans(question->result, &n);
-    struct sr_entities list;
-    int rc = SR_OK;
-    sr_entities_init(&list, SR_PII_ENTITIES_MAX);
-    for (size_t i = 0; rc == SR_OK && i < found->n; i++)
-        rc = sr_entities_add(&list, found->items[i].type, found->items[i].start, found->items[i].end,
-                             found->items[i].confidence);
-    for (size_t i = 0; rc == SR_OK && i < found->n; i++)
-        list.items[i].disguised = found->items[i].disguised;
-    for (size_t i = 0; rc == SR_OK && i < n; i++)
-        if (is_taken(set, &spans[i], question->text))
-            rc = sr_entities_add(&list, set->types[spans[i].type], from + spans[i].start, from + spans[i].end,
-                                 scaled(spans[i].confidence, set->least[spans[i].type]));
-    if (rc == SR_OK && list.n) {
-        sr_entities_resolve(&list);
-        struct sr_entity *items = sr_arena_alloc(arena, list.n * sizeof *items);
-        rc = items ? SR_OK : SR_ENOMEM;
-        if (items)
-            memcpy(items, list.items, list.n * sizeof *items);
-        found->items = items;
-        found->n = list.n;
-    }
-    sr_entities_dispose(&list);
-    return rc;
-}
-
 static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
                         const struct sr_pii_units *units)
 {
@@ -242,13 +189,15 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         if (questions[i].status != SR_OK && !set->reader)
             return questions[i].status;
         if (questions[i].status == SR_OK)
-            rc = join_spans(set, &questions[i], task->arena);
+            rc = sr_pii_join_spans(&set->kinds, &set->other, &questions[i], task->arena);
         answered |= questions[i].status == SR_OK;
         whole &= sr_signal_question_is_whole(&questions[i]);
     }
     result->neural_bytes += whole ? units->short_bytes : 0;
     if (result->neural_bytes > result->all_bytes) /* parts of a long unit overlap */
         result->neural_bytes = result->all_bytes;
+    if (result->multilingual_bytes > result->all_bytes)
+        result->multilingual_bytes = result->all_bytes;
     if (!set->reader)
         result->scanned_bytes = result->neural_bytes;
     result->tier = !set->reader ? "neural" : answered ? "exact+neural" : "exact";
@@ -334,9 +283,22 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
         sr_signal_offer_partial(task);
     size_t budget = !set->reader ? SIZE_MAX : set->budget ? set->budget : SIZE_MAX / 2;
     rc = sr_pii_choose(units, items, budget, task->arena, &questions, &asked);
+    if (rc == SR_OK)
+        rc = sr_pii_other_ask(&set->other, task->arena, &questions, &asked);
     if (rc || asked == 0)
         return rc;
     return sr_signal_ask(set, task, set->neural, tenant, questions, asked, finish);
+}
+
+static bool pii_is_slow(const struct sr_signal_set *set, const struct sr_signal_input *input)
+{
+    const struct sr_signal_unit whole = {.current = true, .text = input->text};
+    const struct sr_signal_unit *items = input->units ? input->units->items : &whole;
+    size_t n = input->units ? input->units->n : 1;
+    for (size_t i = 0; i < n; i++)
+        if ((set->history || items[i].current) && sr_multilingual_is_slow(set->other.models, items[i].text))
+            return true;
+    return false;
 }
 
 static bool pii_may_be_late(const struct sr_signal_set *set)
@@ -348,8 +310,11 @@ static int pii_prefetch(const struct sr_signal_set *set, const struct sr_signal_
                         struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
     (void)arena;
-    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {unit->text}};
-    out->n = set->neural && (set->history || unit->role != SR_ROLE_ASSISTANT);
+    *out = (struct sr_signal_prefetched){
+        .neural = set->neural, .texts = {unit->text}, .latin = set->other.models != NULL};
+    if (sr_multilingual_reads(set->other.models, unit->text))
+        out->neural = sr_pii_other_reader(&set->other, unit->text, false);
+    out->n = out->neural && (set->history || unit->role != SR_ROLE_ASSISTANT);
     return SR_OK;
 }
 
@@ -378,6 +343,7 @@ const struct sr_signal_ops sr_signal_pii = {
     .start = pii_start,
     .admit = pii_admit,
     .may_be_late = pii_may_be_late,
+    .is_slow = pii_is_slow,
     .prefetch = pii_prefetch,
     .alone = pii_alone,
     .named_model = pii_named_model,

@@ -25,13 +25,18 @@ static void sort(struct sr_risk_window *windows, size_t n)
         qsort(windows, n, sizeof *windows, by_start);
 }
 
+/* How windows of each neural classifier are mixed with linear ones. */
+struct fusions {
+    const struct sr_fusion *first, *other;
+};
+
 /* What both say of the bytes that both read: the place is that of the one with the higher risk. */
 static struct sr_risk_window mix(const struct sr_risk_window *linear, const struct sr_risk_window *neural,
-                                 const struct sr_fusion *fusion)
+                                 struct fusions fusions)
 {
     float a[2] = {1 - neural->risk, neural->risk}, b[2] = {1 - linear->risk, linear->risk};
     struct sr_risk_window mixed = neural->risk > linear->risk ? *neural : *linear;
-    sr_fusion_mix(fusion, a, b, 2, a);
+    sr_fusion_mix(neural->other ? fusions.other : fusions.first, a, b, 2, a);
     mixed.label = linear->label;
     mixed.risk = a[1] < SR_RISK_MAX ? a[1] : SR_RISK_MAX;
     return mixed;
@@ -48,7 +53,7 @@ static bool is_whole(const struct sr_risk_sides *sides, const struct sr_risk_win
 /* The highest mix of one window with those of `others` that overlap it, from *low on, before which none
  * does; later windows begin later. False: none overlaps it. */
 static bool mix_with(const struct sr_risk_window *window, bool is_linear, const struct sr_risk_window *others,
-                     size_t n, size_t *low, const struct sr_fusion *fusion, struct sr_risk_window *out)
+                     size_t n, size_t *low, struct fusions fusions, struct sr_risk_window *out)
 {
     bool any = false;
     while (*low < n && others[*low].end <= window->start)
@@ -57,7 +62,7 @@ static bool mix_with(const struct sr_risk_window *window, bool is_linear, const 
         if (others[i].end <= window->start)
             continue;
         struct sr_risk_window mixed =
-            is_linear ? mix(window, &others[i], fusion) : mix(&others[i], window, fusion);
+            is_linear ? mix(window, &others[i], fusions) : mix(&others[i], window, fusions);
         *out = any ? sr_risk_higher(*out, mixed) : mixed;
         any = true;
     }
@@ -70,6 +75,35 @@ float sr_risk_long_shift(size_t stretches)
     return shift < SR_RISK_LONG_MOST ? shift : SR_RISK_LONG_MOST;
 }
 
+/* The highest of `alone` that overlaps the window, from *low on, as in mix_with; NULL: none. */
+static const struct sr_risk_window *highest_in(const struct sr_risk_window *window,
+                                               const struct sr_risk_sides *sides, size_t *low)
+{
+    const struct sr_risk_window *highest = NULL;
+    while (*low < sides->n_alone && sides->alone[*low].end <= window->start)
+        ++*low;
+    for (size_t i = *low; i < sides->n_alone && sides->alone[i].start < window->end; i++) {
+        const struct sr_risk_window *passage = &sides->alone[i];
+        if (passage->end > window->start && (!highest || passage->risk > highest->risk))
+            highest = passage;
+    }
+    return highest;
+}
+
+/* A window with a passage in it that was read alone. The place is the passage's where that is the higher. */
+static struct sr_risk_window with_passage(const struct sr_risk_window *window,
+                                          const struct sr_risk_window *passage)
+{
+    static const struct sr_fusion fusion = {
+        .neural = SR_RISK_ALONE, .linear = 1 - SR_RISK_ALONE, .temperature = 1};
+    float a[2] = {1 - passage->risk, passage->risk}, b[2] = {1 - window->risk, window->risk};
+    struct sr_risk_window mixed = passage->risk > window->risk ? *passage : *window;
+    sr_fusion_mix(&fusion, a, b, 2, a);
+    float least = sr_risk_lowered(window->risk, SR_RISK_ALONE_MOST);
+    mixed.risk = a[1] < least ? least : a[1] < SR_RISK_MAX ? a[1] : SR_RISK_MAX;
+    return mixed;
+}
+
 /* What both tiers say of a long unit. */
 static struct sr_risk_window long_risk(struct sr_risk_sides *sides)
 {
@@ -77,13 +111,17 @@ static struct sr_risk_window long_risk(struct sr_risk_sides *sides)
                                             .linear = 1 - SR_RISK_LONG_NEURAL,
                                             .temperature = 1,
                                             .linear_limit = SR_RISK_LONG_LIMIT};
+    const struct fusions fusions = {&fusion, sides->other};
     struct sr_risk_window highest = {.risk = 0}, mixed;
-    size_t low = 0;
+    size_t low = 0, low_alone = 0;
     sort(sides->passages, sides->n_passages);
+    sort(sides->alone, sides->n_alone);
     for (size_t i = 0; i < sides->n_neural; i++) {
         const struct sr_risk_window *window = &sides->neural[i];
-        bool both = mix_with(window, false, sides->passages, sides->n_passages, &low, &fusion, &mixed);
-        highest = sr_risk_higher(highest, both ? mixed : *window);
+        const struct sr_risk_window *alone = highest_in(window, sides, &low_alone);
+        if (!mix_with(window, false, sides->passages, sides->n_passages, &low, fusions, &mixed))
+            mixed = *window;
+        highest = sr_risk_higher(highest, alone ? with_passage(&mixed, alone) : mixed);
     }
     highest.risk = sr_risk_lowered(highest.risk, sr_risk_long_shift(sides->stretches));
     for (size_t i = 0; i < sides->n_linear; i++)
@@ -95,11 +133,12 @@ static struct sr_risk_window long_risk(struct sr_risk_sides *sides)
 /* The same of a short one. */
 static struct sr_risk_window short_risk(struct sr_risk_sides *sides, const struct sr_fusion *fusion)
 {
+    const struct fusions fusions = {fusion, sides->other};
     struct sr_risk_window highest = {.risk = 0}, mixed;
     size_t low = 0;
     for (size_t i = 0; i < sides->n_linear; i++) {
         const struct sr_risk_window *window = &sides->linear[i];
-        bool both = mix_with(window, true, sides->neural, sides->n_neural, &low, fusion, &mixed);
+        bool both = mix_with(window, true, sides->neural, sides->n_neural, &low, fusions, &mixed);
         if (both)
             highest = sr_risk_higher(highest, mixed);
         if (!both || !is_whole(sides, window))
@@ -107,7 +146,7 @@ static struct sr_risk_window short_risk(struct sr_risk_sides *sides, const struc
     }
     low = 0;
     for (size_t i = 0; i < sides->n_neural; i++)
-        if (!mix_with(&sides->neural[i], false, sides->linear, sides->n_linear, &low, fusion, &mixed))
+        if (!mix_with(&sides->neural[i], false, sides->linear, sides->n_linear, &low, fusions, &mixed))
             highest = sr_risk_higher(highest, sides->neural[i]);
     return highest;
 }

@@ -6,16 +6,18 @@
  * attack in a short unit, or in other units, cannot lower the risk.
  *
  * Of a long unit the neural classifier reads many windows, and each of them can be wrong. So its bar rises
- * with the logarithm of the length, up to SR_RISK_LONG_MOST: what text around an attack can cost it is
- * bounded. And a window of a long text often holds several texts that have nothing to do with each other,
- * which n-grams take for an attack too easily: there the linear tier reads passages, one by one. Where it has
- * read alone its windows count as in a short unit.
+ * with the logarithm of the length, up to SR_RISK_LONG_MOST, and a passage beside an attack takes off no more
+ * than SR_RISK_ALONE_MOST: what text around an attack can cost it is bounded. And a window of a long text
+ * often holds several texts that have nothing to do with each other, which n-grams take for an attack too
+ * easily: there the linear tier reads passages, one by one. Where it has read alone its windows count as in a
+ * short unit.
  */
 #ifndef SR_SIGNAL_GUARD_RISK_H
 #define SR_SIGNAL_GUARD_RISK_H
 
 #include "infer/classifier/fusion.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* No window is certain: a rule whose threshold is 1 matches nothing. */
@@ -40,6 +42,16 @@
 #define SR_RISK_LONG_SHIFT  0.12F
 #define SR_RISK_LONG_MOST   0.50F
 
+/* Of a long unit the neural classifier also reads passages alone: in each stretch that one which the linear
+ * tier gives the highest risk, from SR_RISK_ALONE_FROM on, SR_RISK_ALONE_PASSAGES of a unit. What is alone in
+ * a window reads as it does alone, whatever stands beside it. Both tiers' log odds of the passage, as of a
+ * short text, count with weight SR_RISK_ALONE, those of the window around it with the rest; a passage takes
+ * no more than SR_RISK_ALONE_MOST off, or harmless ones would hide what stands beside them. */
+#define SR_RISK_ALONE          0.50F
+#define SR_RISK_ALONE_MOST     0.25F
+#define SR_RISK_ALONE_FROM     0.50F
+#define SR_RISK_ALONE_PASSAGES 256u
+
 /* Stretches of a text; the last one may be shorter. */
 static inline size_t sr_risk_stretches(size_t bytes)
 {
@@ -56,7 +68,8 @@ float sr_risk_lowered(float risk, float shift);
 struct sr_risk_window {
     uint32_t start, end; /* bytes of the unit's text */
     float risk;          /* probability of an attack */
-    uint32_t label;      /* the likeliest label of an attack */
+    uint16_t label;      /* the likeliest label of an attack */
+    bool other;          /* of the neural classifier of other scripts */
     uint32_t disguise;   /* bits of enum sr_disguise that were undone in it; 0: none */
 };
 
@@ -69,16 +82,21 @@ struct sr_risk_range {
 struct sr_risk_sides {
     struct sr_risk_window *linear, *neural; /* sorted by their start by sr_risk_of; NULL: none */
     size_t n_linear, n_neural;
+    const struct sr_fusion
+        *other; /* mixes windows of the neural classifier of other scripts, if there are any */
     const struct sr_risk_range *whole;
     size_t n_whole;
     struct sr_risk_window *passages; /* of a long unit, as the linear tier reads each alone; sorted, too */
     size_t n_passages;
+    struct sr_risk_window *alone; /* of a long unit: passages as both tiers read each alone; sorted, too */
+    size_t n_alone;
     size_t stretches; /* of a long unit; less than SR_RISK_LONG_FROM: it is not long */
 };
 
 /* The window with the highest risk, or one with risk 0 if there is none. Windows of both tiers that overlap
- * are mixed with `fusion`, in a long unit those of the neural classifier with passages, as above. A linear
- * window that the neural classifier has not read all of keeps at least its risk. */
+ * are mixed with `fusion`, in a long unit those of the neural classifier with passages, as above, and these
+ * with what was read alone in them; those of the other neural classifier with `sides->other`. A linear window
+ * that the neural classifier has not read all of keeps at least its risk. */
 struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fusion *fusion);
 
 /* The higher one of two; `a` when they are equal. */

@@ -78,6 +78,8 @@ static int finish(struct asking *asking)
         const struct sr_signal_question *question = &asking->questions[i];
         if (question->status == SR_OK && !question->extra)
             result->neural_bytes += sr_neural_scope(question->result).read_bytes;
+        if (question->status == SR_OK && question->neural)
+            result->multilingual_bytes += sr_neural_scope(question->result).read_bytes;
         result->neural_late |= sr_signal_question_is_late(question);
     }
     bool wanted = sr_task_state(&asking->task->base) == SR_TASK_PENDING;
@@ -156,12 +158,15 @@ static int ask_one(struct asking *asking, struct sr_neural *neural, uint64_t sal
     struct child *child = &asking->children[i];
     child->of = asking;
     child->ask.client = asking->task->client;
+    child->ask.origin = asking->task->origin;
     child->ask.deadline_ns = asking->task->deadline_ns;
     child->ask.before = asked->tokens;
     child->ask.before_jobs = asked->jobs;
     sr_task_ref(&asking->task->base); /* dropped by child_free */
     sr_task_init(&child->ask.task, child_done, child_free, NULL);
-    int rc = sr_neural_read(neural, asking->questions[i].text, salt, SR_INFER_INTERACTIVE, &child->ask);
+    const struct sr_signal_question *question = &asking->questions[i];
+    int rc = sr_neural_read(question->neural ? question->neural : neural, question->text, salt,
+                            SR_INFER_INTERACTIVE, &child->ask);
     child->late = rc == SR_AGAIN;
     if (child->late) { /* this thread's reference of the signal's task keeps the child */
         asked->tokens += child->ask.tokens;

@@ -13,18 +13,19 @@
 #include "signal/signal.h"
 
 struct sr_signal_question {
-    struct sr_bytes text; /* read inside of sr_signal_ask */
-    void *about;          /* the type's */
-    bool extra;           /* derived from another question's text: its bytes do not count as read */
+    struct sr_bytes text;     /* read inside of sr_signal_ask */
+    void *about;              /* the type's */
+    struct sr_neural *neural; /* who reads it, outlives the task; NULL: the one that is asked */
+    bool extra;               /* derived from another question's text: its bytes do not count as read */
     /* Set when the task is finished: SR_OK with a result (partial if the deadline passed), or the reason
      * why there is none, SR_ETIMEOUT if the deadline passed. The result is dropped after `finish`. */
     int status;
     struct sr_neural_result *result;
 };
 
-/* Called when all questions are answered: writes the signal's result, whose neural_bytes and neural_late
- * are set. Runs on the asking thread or an engine thread and must be short. It returns the signal's
- * status. */
+/* Called when all questions are answered: writes the signal's result, whose neural_bytes,
+ * multilingual_bytes and neural_late are set. Runs on the asking thread or an engine thread and must be
+ * short. It returns the signal's status. */
 typedef int sr_signal_finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                              struct sr_signal_question *questions, size_t n);
 

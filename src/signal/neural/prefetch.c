@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "signal/neural/ask.h"
 #include "signal/types.h"
+#include "text/script.h"
 
 #include <stddef.h>
 
@@ -37,6 +38,7 @@ struct sr_signal_prefetch {
     struct {
         struct sr_neural *neural; /* lives as long as the signals */
         struct sr_neural_growing *text;
+        bool latin;             /* it does not read other scripts */
     } growing[SR_SIGNAL_TYPES]; /* the first n_growing read the current unit */
 };
 
@@ -175,12 +177,14 @@ void sr_signal_prefetch_unit(struct sr_signal_prefetch *prefetch, const struct s
 }
 
 /* Adds a neural classifier that reads the current unit, unless it does already. */
-static void grow(struct sr_signal_prefetch *prefetch, struct sr_neural *neural)
+static void grow(struct sr_signal_prefetch *prefetch, struct sr_neural *neural, bool latin)
 {
     size_t n = prefetch->n_growing;
     for (size_t i = 0; i < n; i++)
-        if (prefetch->growing[i].neural == neural)
+        if (prefetch->growing[i].neural == neural) {
+            prefetch->growing[i].latin &= latin;
             return;
+        }
     if (n < prefetch->room_growing && prefetch->growing[n].neural != neural) {
         sr_neural_growing_free(prefetch->growing[n].text);
         prefetch->growing[n].text = NULL;
@@ -189,6 +193,7 @@ static void grow(struct sr_signal_prefetch *prefetch, struct sr_neural *neural)
         sr_neural_growing_new(&prefetch->growing[n].text, neural, prefetch->salt))
         prefetch->growing[n].text = NULL;
     prefetch->growing[n].neural = neural;
+    prefetch->growing[n].latin = latin;
     if (prefetch->room_growing == n)
         prefetch->room_growing++;
     if (!prefetch->growing[n].text)
@@ -209,7 +214,7 @@ void sr_signal_prefetch_begin(struct sr_signal_prefetch *prefetch, enum sr_signa
         if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], &unit, NULL, &wanted) ==
                 SR_OK &&
             wanted.n)
-            grow(prefetch, wanted.neural);
+            grow(prefetch, wanted.neural, wanted.latin);
     }
 }
 
@@ -239,10 +244,11 @@ void sr_signal_prefetch_feed(struct sr_signal_prefetch *prefetch, struct sr_byte
 {
     for (size_t i = 0; i < prefetch->n_growing;) {
         /* Tokenizing takes the loop's time: not for what will wait anyway. */
-        int rc = sr_neural_is_busy(prefetch->growing[i].neural)
-                     ? SR_EBUSY
-                     : sr_neural_growing_feed(prefetch->growing[i].text, piece);
-        if (rc != SR_EBUSY)
+        bool foreign = prefetch->growing[i].latin && sr_script_is_foreign(piece);
+        int rc = sr_neural_is_busy(prefetch->growing[i].neural) ? SR_EBUSY
+                 : foreign                                      ? SR_EUNSUPPORTED
+                           : sr_neural_growing_feed(prefetch->growing[i].text, piece);
+        if (rc != SR_EBUSY && !foreign)
             read_windows(prefetch, i);
         if (rc == SR_OK) {
             i++;

@@ -1,7 +1,8 @@
 /*
  * Domain: what the text is about, by the linear classifier, and by the neural classifier if the linear one
- * is uncertain. When the deadline passes, the linear result is used: probabilities of a part of the text
- * are not those of the text.
+ * is uncertain, or if the text is not English, of which the linear one knows few words: there the neural
+ * classifier of many languages is asked. When the deadline passes, the linear result is used: probabilities
+ * of a part of the text are not those of the text.
  *
  * A rule has one or more labels of the classifier. In a certain result (entropy below 0.4) only the best
  * label is found; in an uncertain one every label that reaches the threshold. When none does, the rules of
@@ -11,6 +12,7 @@
 #include "base/mem.h"
 #include "infer/classifier/cascade.h"
 #include "signal/neural/ask.h"
+#include "signal/neural/multilingual.h"
 #include "signal/neural/neural.h"
 #include "signal/types.h"
 
@@ -27,7 +29,10 @@ struct domain_rule {
 
 struct sr_signal_set {
     struct sr_classifier *model;
-    struct sr_neural *neural; /* neural classifier of a cascade; NULL: results are never late */
+    struct sr_neural *neural;      /* neural classifier of a cascade; NULL: results are never late */
+    struct sr_multilingual *other; /* reads texts that are not English in its place; NULL: there is none */
+    struct sr_fusion other_fusion;
+    bool asks; /* the neural classifiers, where the linear one is not certain */
     float threshold;
     size_t n;
     struct domain_rule rules[];
@@ -57,6 +62,7 @@ static void add_label(struct domain_rule *rule, const struct sr_classifier *mode
 static void domain_free(struct sr_signal_set *set)
 {
     sr_classifier_unref(set->model);
+    sr_multilingual_free(set->other);
     sr_mem_free(set);
 }
 
@@ -70,6 +76,16 @@ static int open_folder(struct sr_signal_set *set, const struct sr_config *config
         rc = sr_cascade_new(&set->model, &options, err);
     sr_neural_unref(options.neural);
     return rc;
+}
+
+/* Adds the neural classifier of other languages, if there is one. */
+static int add_other(struct sr_signal_set *set, const struct sr_config *config, struct sr_model_store *models,
+                     struct sr_err *err)
+{
+    int rc = sr_multilingual_new(&set->other, config, models, err);
+    if (rc == SR_OK)
+        rc = sr_multilingual_fusion(set->other, "domain", &set->other_fusion, err);
+    return rc == SR_ENOENT ? SR_OK : rc;
 }
 
 /* Adds the neural classifier to the linear tier, if there is one. A bundled neural classifier that does
@@ -97,6 +113,7 @@ static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
     if (rc == SR_OK) {
         sr_classifier_unref(set->model);
         set->model = cascade;
+        rc = add_other(set, config, models, err);
     }
     return rc;
 }
@@ -141,6 +158,7 @@ static int domain_compile(struct sr_signal_set **out, const struct sr_config *co
         return rc;
     }
     set->neural = sr_cascade_neural(set->model);
+    set->asks = config->global.inference.ask_below > 0;
     set->threshold = (float)config->global.domain_threshold;
     set->n = config->n_domains;
     for (size_t i = 0; i < set->n; i++) {
@@ -224,6 +242,26 @@ static int write_result(const struct sr_signal_set *set, const struct sr_classif
     return SR_OK;
 }
 
+/* What was read by one of the neural classifiers joins the linear answer. */
+static int mix(const struct sr_signal_set *set, struct sr_classifier_query *query,
+               const struct sr_signal_question *question)
+{
+    const struct sr_head_info *head = question->neural ? sr_neural_head(question->neural, "domain") : NULL;
+    if (head)
+        return sr_cascade_mix_other(set->model, query, question->result, head, &set->other_fusion);
+    sr_cascade_mix(set->model, query, question->result);
+    return SR_OK;
+}
+
+/* Who reads the text, which is `foreign`; NULL: the first neural classifier. */
+static struct sr_neural *reader_of(const struct sr_signal_set *set, bool foreign, bool opens)
+{
+    if (!foreign)
+        return NULL;
+    struct sr_neural *neural = opens ? sr_multilingual_open(set->other) : sr_multilingual_peek(set->other);
+    return neural && sr_neural_head(neural, "domain") ? neural : NULL;
+}
+
 /* Finishes the signal when the neural classifier has answered or failed. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
@@ -242,26 +280,35 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
             return SR_ENOMEM;
         memcpy(query.probabilities, ((const struct sr_classifier_query *)questions[0].about)->probabilities,
                labels * sizeof *query.probabilities);
-        sr_cascade_mix(set->model, &query, questions[0].result);
+        int rc = mix(set, &query, &questions[0]);
+        if (rc)
+            return rc;
         result->neural_bytes = query.read_bytes;
     }
     return write_result(set, &query, task->arena, result);
 }
 
 static int ask(const struct sr_signal_set *set, struct sr_signal_task *task,
-               struct sr_classifier_query *query)
+               struct sr_classifier_query *query, bool foreign)
 {
     struct sr_bytes tenant = task->input->units ? task->input->units->tenant : SR_LIT("");
     struct sr_signal_question *question = sr_arena_calloc(task->arena, 1, sizeof *question);
     if (!question)
         return SR_ENOMEM;
-    *question = (struct sr_signal_question){.text = query->text, .about = query};
+    *question = (struct sr_signal_question){
+        .text = query->text, .about = query, .neural = reader_of(set, foreign, true)};
     int rc = query->tier ? write_result(set, query, task->arena, task->result) : SR_OK;
     if (rc)
         return rc;
     if (query->tier)
         sr_signal_offer_partial(task);
     return sr_signal_ask(set, task, set->neural, tenant, question, 1, finish);
+}
+
+/* The text is for the neural classifier of other languages, however sure the linear one is of it. */
+static bool is_foreign(const struct sr_signal_set *set, struct sr_bytes text)
+{
+    return set->asks && sr_multilingual_reads_language(set->other, text);
 }
 
 static int domain_start(const struct sr_signal_set *set, struct sr_signal_task *task)
@@ -271,9 +318,10 @@ static int domain_start(const struct sr_signal_set *set, struct sr_signal_task *
     if (!query || !probabilities)
         return SR_ENOMEM;
     *query = (struct sr_classifier_query){.text = task->input->text, .probabilities = probabilities};
+    bool foreign = set->neural && is_foreign(set, query->text);
     int rc = set->neural ? sr_cascade_linear(set->model, query) : sr_classifier_answer(set->model, query);
-    if (rc == SR_AGAIN)
-        return ask(set, task, query);
+    if (rc == SR_AGAIN || (rc == SR_OK && foreign))
+        return ask(set, task, query, foreign);
     return rc ? rc : write_result(set, query, task->arena, task->result);
 }
 
@@ -288,10 +336,21 @@ static int domain_prefetch(const struct sr_signal_set *set, const struct sr_sign
 {
     float probabilities[SR_CLASSIFIER_LABELS_MAX];
     struct sr_classifier_query query = {.text = unit->text, .probabilities = probabilities};
-    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {unit->text}};
+    *out = (struct sr_signal_prefetched){
+        .neural = set->neural, .texts = {unit->text}, .latin = set->other != NULL};
+    bool foreign = is_foreign(set, unit->text);
+    if (foreign)
+        out->neural = reader_of(set, foreign, false);
+    if (!out->neural)
+        return SR_OK;
     if (arena && unit->role == SR_ROLE_USER && set->neural && unit->text.n)
-        out->n = sr_cascade_linear(set->model, &query) == SR_AGAIN;
+        out->n = foreign || sr_cascade_linear(set->model, &query) == SR_AGAIN;
     return SR_OK;
+}
+
+static bool domain_is_slow(const struct sr_signal_set *set, const struct sr_signal_input *input)
+{
+    return is_foreign(set, input->text) && !sr_multilingual_peek(set->other);
 }
 
 static void domain_alone(struct sr_config *config)
@@ -320,6 +379,7 @@ const struct sr_signal_ops sr_signal_domain = {
     .rule_description = domain_description,
     .start = domain_start,
     .may_be_late = domain_may_be_late,
+    .is_slow = domain_is_slow,
     .prefetch = domain_prefetch,
     .alone = domain_alone,
     .named_model = domain_named_model,

@@ -35,8 +35,8 @@ static int read_candidates(struct sr_signal_set *set, struct sr_err *err)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_strings *texts = &set->rules[i].candidates;
-        int rc =
-            sr_embedding_reader_texts(set->reader, texts->items, texts->count, set->candidates + at * d, err);
+        int rc = sr_embedding_reader_texts(set->reader, texts->items, texts->count, set->candidates + at * d,
+                                           NULL, err);
         if (rc)
             return rc;
         at += texts->count;

@@ -203,12 +203,15 @@ static int read_some(struct sr_embedding_reader *reader, const char *const *text
 }
 
 int sr_embedding_reader_texts(struct sr_embedding_reader *reader, const char *const *texts, size_t n,
-                              float *vectors, struct sr_err *err)
+                              float *vectors, struct sr_progress *step, struct sr_err *err)
 {
     int rc = SR_OK;
-    for (size_t i = 0; i < n && rc == SR_OK; i += TEXTS_AT_ONCE)
+    for (size_t i = 0; i < n && rc == SR_OK; i += TEXTS_AT_ONCE) {
+        if (step)
+            sr_progress_set(step, i, n);
         rc = read_some(reader, texts + i, n - i < TEXTS_AT_ONCE ? n - i : TEXTS_AT_ONCE,
                        vectors + i * reader->dimensions, err);
+    }
     return rc;
 }
 
@@ -224,11 +227,13 @@ static void group_done(void *ctx, int status)
     read->done(read->ctx, status);
 }
 
-static int begin_group(struct sr_embedding_read *read, struct sr_bytes text, uint64_t client)
+static int begin_group(struct sr_embedding_read *read, struct sr_bytes text, uint64_t client,
+                       const struct sr_span_ref *origin)
 {
     struct sr_embed_options options = read->reader->options;
     options.max_texts = 1;
     options.client = client;
+    options.origin = *origin;
     int rc = sr_embed_new(&read->group, read->reader->encoder, &options, NULL);
     if (rc == SR_OK)
         rc = sr_embed_add(read->group, text);
@@ -240,8 +245,8 @@ static int begin_group(struct sr_embedding_read *read, struct sr_bytes text, uin
 }
 
 int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_reader *reader,
-                            struct sr_bytes text, uint64_t client, void (*done)(void *ctx, int status),
-                            void *ctx)
+                            struct sr_bytes text, uint64_t client, const struct sr_span_ref *origin,
+                            void (*done)(void *ctx, int status), void *ctx)
 {
     *out = NULL;
     struct sr_embedding_read *read =
@@ -254,7 +259,7 @@ int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_
     *out = read; /* before the result can arrive */
     int rc = key_of(reader, text, &read->key);
     if (rc == SR_OK && !recall(reader, &read->key, &read->read_bytes, read->vector))
-        rc = begin_group(read, text, client);
+        rc = begin_group(read, text, client, origin);
     if (rc && rc != SR_AGAIN) {
         *out = NULL;
         sr_embedding_read_free(read);

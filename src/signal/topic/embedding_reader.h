@@ -8,6 +8,7 @@
 #ifndef SR_SIGNAL_TOPIC_EMBEDDING_READER_H
 #define SR_SIGNAL_TOPIC_EMBEDDING_READER_H
 
+#include "base/progress.h"
 #include "signal/neural/neural.h"
 
 struct sr_embedding_reader;
@@ -30,9 +31,10 @@ bool sr_embedding_reader_is_default(const struct sr_embedding_reader *reader);
 /* Names everything that determines a vector: the model and how it is run. */
 struct sr_bytes sr_embedding_reader_identity(const struct sr_embedding_reader *reader);
 
-/* Vectors of n texts into vectors[n][dimensions]; blocks. Start-up and reload. */
+/* Vectors of n texts into vectors[n][dimensions]; blocks. Start-up and reload. `step`: says how many are
+ * read; NULL: nothing does. */
 int sr_embedding_reader_texts(struct sr_embedding_reader *reader, const char *const *texts, size_t n,
-                              float *vectors, struct sr_err *err) SR_WARN_UNUSED;
+                              float *vectors, struct sr_progress *step, struct sr_err *err) SR_WARN_UNUSED;
 
 /* One text that is read. */
 struct sr_embedding_read;
@@ -48,8 +50,8 @@ struct sr_embedding_answer {
  * of the engine or inside sr_embedding_read_cancel. Otherwise *out is NULL: SR_EBUSY, SR_ELIMIT, SR_ENOMEM,
  * SR_ECLOSED. Tokenizes on the calling thread. */
 int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_reader *reader,
-                            struct sr_bytes text, uint64_t client, void (*done)(void *ctx, int status),
-                            void *ctx) SR_WARN_UNUSED;
+                            struct sr_bytes text, uint64_t client, const struct sr_span_ref *origin,
+                            void (*done)(void *ctx, int status), void *ctx) SR_WARN_UNUSED;
 
 /* The answer of a read that ended with SR_OK. */
 struct sr_embedding_answer sr_embedding_read_answer(const struct sr_embedding_read *read);

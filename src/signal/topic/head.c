@@ -33,7 +33,7 @@ static int check_encoder(const struct sr_safetensors *file, struct sr_embedding_
     float *own = sr_mem_calloc(2 * d, sizeof *own), cosine = 0;
     if (!own)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    int rc = tensor ? sr_embedding_reader_texts(reader, texts, 1, own, err) : SR_EMISMATCH;
+    int rc = tensor ? sr_embedding_reader_texts(reader, texts, 1, own, NULL, err) : SR_EMISMATCH;
     if (rc == SR_OK) {
         memcpy(own + d, tensor->data, tensor->bytes);
         for (size_t i = 0; i < d; i++)

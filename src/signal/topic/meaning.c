@@ -34,7 +34,7 @@ int sr_bank_read(struct sr_bank *bank, struct sr_embedding_reader *reader, const
     bank->vectors = sr_mem_calloc(bank->n, bank->dimensions * sizeof *bank->vectors);
     if (!bank->vectors)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    return sr_embedding_reader_texts(reader, texts->items, texts->count, bank->vectors, err);
+    return sr_embedding_reader_texts(reader, texts->items, texts->count, bank->vectors, NULL, err);
 }
 
 void sr_bank_dispose(struct sr_bank *bank)
@@ -84,24 +84,24 @@ struct waiting {
     atomic_size_t open; /* vectors that are not there, and 1 while they are asked for */
     atomic_int status;  /* the first error */
     size_t n;
-    struct sr_vector_ask asks[SR_MEANING_TEXTS];
+    struct sr_vector_ask *asks;          /* [n] */
+    struct sr_embedding_answer *answers; /* [n] */
 };
 
 /* Writes the result. Returns the signal's status. */
 static int finish(struct waiting *waiting)
 {
-    struct sr_embedding_answer answers[SR_MEANING_TEXTS];
     struct sr_signal_result *result = waiting->task->result;
     int status = atomic_load(&waiting->status);
     if (status || waiting->n == 0)
         return status;
     for (size_t i = 0; i < waiting->n; i++)
-        answers[i] = sr_signal_vector_answer(waiting->asks[i].vector);
+        waiting->answers[i] = sr_signal_vector_answer(waiting->asks[i].vector);
     result->tier = "neural";
     result->all_bytes = waiting->task->input->text.n;
-    result->scanned_bytes = answers[0].read_bytes;
-    result->remembered = answers[0].remembered;
-    return waiting->write(waiting->set, waiting->task, answers, waiting->n);
+    result->scanned_bytes = waiting->answers[0].read_bytes;
+    result->remembered = waiting->answers[0].remembered;
+    return waiting->write(waiting->set, waiting->task, waiting->answers, waiting->n);
 }
 
 static void note(struct waiting *waiting, int status)
@@ -145,22 +145,21 @@ static void meaning_cleanup(struct sr_signal_task *task)
 static const struct sr_task_work meaning_work = {.stop = meaning_stop};
 
 /* The input's vector for the text itself, else one of its own. */
-static struct sr_signal_vector *vector_of(const struct sr_signal_input *input, bool is_text)
+static struct sr_signal_vector *vector_of(const struct sr_signal_input *input, struct sr_bytes text)
 {
+    bool is_text = text.p == input->text.p && text.n == input->text.n;
     if (is_text && input->vector && sr_signal_vector_is_of(input->vector, input->text))
         return sr_signal_vector_ref(input->vector);
     return sr_signal_vector_new();
 }
 
 /* Asks for every vector. True when any will be late. */
-static bool ask_all(struct waiting *waiting, struct sr_embedding_reader *reader,
-                    const struct sr_bytes *further)
+static bool ask_all(struct waiting *waiting, struct sr_embedding_reader *reader, const struct sr_bytes *texts)
 {
     bool late = false;
     for (size_t i = 0; i < waiting->n; i++) {
-        const struct sr_signal_input *input = waiting->task->input;
-        int rc = sr_signal_vector_ask(&waiting->asks[i], reader, i ? further[i - 1] : input->text,
-                                      waiting->task->client);
+        int rc = sr_signal_vector_ask(&waiting->asks[i], reader, texts[i], waiting->task->client,
+                                      &waiting->task->origin);
         late |= rc == SR_AGAIN;
         if (rc == SR_AGAIN)
             continue;
@@ -170,37 +169,44 @@ static bool ask_all(struct waiting *waiting, struct sr_embedding_reader *reader,
     return late;
 }
 
-int sr_meaning_start(const struct sr_signal_set *set, struct sr_signal_task *task,
-                     struct sr_embedding_reader *reader, size_t n_hits, const struct sr_bytes *further,
-                     size_t n_further, sr_meaning_write *write)
+/* The task's own part, with a vector for each text. */
+static struct waiting *waiting_new(struct sr_signal_task *task, const struct sr_bytes *texts, size_t n)
 {
-    if (!reader)
-        return SR_ENOENT;
     struct waiting *waiting = sr_arena_calloc(task->arena, 1, sizeof *waiting);
-    task->result->hits = sr_signal_hits(task->arena, n_hits);
-    if (!waiting || !task->result->hits)
-        return SR_ENOMEM;
-    task->result->n_hits = n_hits;
-    if (task->input->text.n == 0)
-        return SR_OK;
-    waiting->set = set;
-    waiting->write = write;
-    waiting->task = task;
-    for (size_t i = 0; i < 1 + n_further && i < SR_MEANING_TEXTS; i++) {
-        struct sr_signal_vector *vector = vector_of(task->input, i == 0);
+    if (!waiting)
+        return NULL;
+    waiting->asks = sr_arena_calloc(task->arena, n, sizeof *waiting->asks);
+    waiting->answers = sr_arena_calloc(task->arena, n, sizeof *waiting->answers);
+    if (!waiting->asks || !waiting->answers)
+        return NULL;
+    task->state = waiting;
+    task->cleanup = meaning_cleanup;
+    for (size_t i = 0; i < n; i++) {
+        struct sr_signal_vector *vector = vector_of(task->input, texts[i]);
         if (!vector)
-            break;
+            return NULL;
         waiting->asks[waiting->n++] =
             (struct sr_vector_ask){.vector = vector, .done = vector_done, .ctx = waiting};
     }
-    task->state = waiting;
-    task->cleanup = meaning_cleanup;
-    if (waiting->n < 1 + n_further)
-        return n_further < SR_MEANING_TEXTS ? SR_ENOMEM : SR_EINVAL;
-    atomic_store(&waiting->open, waiting->n + 1);
+    return waiting;
+}
+
+int sr_meaning_ask(const struct sr_signal_set *set, struct sr_signal_task *task,
+                   struct sr_embedding_reader *reader, const struct sr_bytes *texts, size_t n,
+                   sr_meaning_write *write)
+{
+    if (!reader)
+        return SR_ENOENT;
+    struct waiting *waiting = waiting_new(task, texts, n);
+    if (!waiting)
+        return SR_ENOMEM;
+    waiting->set = set;
+    waiting->write = write;
+    waiting->task = task;
+    atomic_store(&waiting->open, n + 1);
     sr_task_ref(&task->base); /* the vectors may arrive before this returns */
     int rc = SR_AGAIN;
-    if (ask_all(waiting, reader, further)) {
+    if (ask_all(waiting, reader, texts)) {
         sr_task_begin(&task->base, &meaning_work);
         if (atomic_fetch_sub(&waiting->open, 1) == 1)
             sr_signal_complete(task, finish(waiting));
@@ -209,4 +215,25 @@ int sr_meaning_start(const struct sr_signal_set *set, struct sr_signal_task *tas
     }
     sr_task_unref(&task->base);
     return rc;
+}
+
+int sr_meaning_start(const struct sr_signal_set *set, struct sr_signal_task *task,
+                     struct sr_embedding_reader *reader, size_t n_hits, const struct sr_bytes *further,
+                     size_t n_further, sr_meaning_write *write)
+{
+    struct sr_bytes texts[SR_MEANING_TEXTS];
+    if (!reader)
+        return SR_ENOENT;
+    if (n_further >= SR_MEANING_TEXTS)
+        return SR_EINVAL;
+    task->result->hits = sr_signal_hits(task->arena, n_hits);
+    if (!task->result->hits)
+        return SR_ENOMEM;
+    task->result->n_hits = n_hits;
+    if (task->input->text.n == 0)
+        return SR_OK;
+    texts[0] = task->input->text;
+    for (size_t i = 0; i < n_further; i++)
+        texts[1 + i] = further[i];
+    return sr_meaning_ask(set, task, reader, texts, 1 + n_further, write);
 }

@@ -46,6 +46,13 @@ typedef int sr_meaning_write(const struct sr_signal_set *set, struct sr_signal_t
 
 #define SR_MEANING_TEXTS (1 + SR_SIGNAL_TURNS_MAX)
 
+/* Gets the vectors of `texts` [n], which live as long as the task, then calls `write`, with an answer for
+ * each. The hits are the caller's. The text of the input shares its vector with other signals. SR_ENOENT
+ * without a reader; the first error of a text is the status. */
+int sr_meaning_ask(const struct sr_signal_set *set, struct sr_signal_task *task,
+                   struct sr_embedding_reader *reader, const struct sr_bytes *texts, size_t n,
+                   sr_meaning_write *write) SR_WARN_UNUSED;
+
 /* A type's `start`: gets the vectors of the request's text and of up to SR_SIGNAL_TURNS_MAX `further` texts,
  * then calls `write`. Makes the result's `n_hits` hits, coverage and tier. With an empty text nothing
  * matches. SR_ENOENT without a reader. */

@@ -79,7 +79,7 @@ static void read_done(void *ctx, int status)
 }
 
 int sr_signal_vector_ask(struct sr_vector_ask *ask, struct sr_embedding_reader *reader, struct sr_bytes text,
-                         uint64_t client)
+                         uint64_t client, const struct sr_span_ref *origin)
 {
     struct sr_signal_vector *vector = ask->vector;
     pthread_mutex_lock(&vector->lock);
@@ -97,7 +97,7 @@ int sr_signal_vector_ask(struct sr_vector_ask *ask, struct sr_embedding_reader *
     if (!first)
         return rc;
     sr_signal_vector_ref(vector);
-    rc = sr_embedding_read_start(&vector->read, reader, text, client, read_done, vector);
+    rc = sr_embedding_read_start(&vector->read, reader, text, client, origin, read_done, vector);
     if (rc == SR_AGAIN)
         return rc;
     end(vector, rc, ask);

@@ -28,7 +28,7 @@ void sr_signal_vector_unref(struct sr_signal_vector *vector); /* NULL is allowed
  * there. SR_AGAIN: `done` will be called. Otherwise why there is none. `done`, `ctx` and `vector` of `ask`
  * are set. */
 int sr_signal_vector_ask(struct sr_vector_ask *ask, struct sr_embedding_reader *reader, struct sr_bytes text,
-                         uint64_t client) SR_WARN_UNUSED;
+                         uint64_t client, const struct sr_span_ref *origin) SR_WARN_UNUSED;
 
 /* True when the vector is of this text, or of none yet. */
 bool sr_signal_vector_is_of(struct sr_signal_vector *vector, struct sr_bytes text);

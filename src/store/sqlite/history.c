@@ -17,11 +17,8 @@
 #define WRITE_MS 1000
 #define GROUP    256 /* entries of one transaction, and rows that leave at once */
 
-enum statement { PUT, SIZE_OF_OLDEST, DROP_OLDEST, STATEMENTS };
+enum statement { PUT, FIND, CHANGE, SIZE_OF_OLDEST, DROP_OLDEST, STATEMENTS };
 
-#define OLDEST                                                                                               \
-    "SELECT count(*), sum(length(bytes)), max(number), max(ended) FROM (SELECT number, ended, bytes FROM "   \
-    "history ORDER BY number LIMIT ?1)"
 #define NEWEST                                                                                               \
     "SELECT bytes FROM history WHERE number > (SELECT max(number) FROM history) - ?1 AND ended > ?2 ORDER "  \
     "BY number"
@@ -29,10 +26,22 @@ enum statement { PUT, SIZE_OF_OLDEST, DROP_OLDEST, STATEMENTS };
     "CREATE TABLE IF NOT EXISTS history(number INTEGER PRIMARY KEY, ended INTEGER NOT NULL, bytes BLOB NOT " \
     "NULL)"
 
+static const char oldest_rows[] =
+    "SELECT count(*), sum(length(bytes)), max(number), max(ended) FROM (SELECT number, ended, bytes FROM "
+    "history ORDER BY number LIMIT ?1)";
+
 static const char *const SQL[STATEMENTS] = {
     [PUT] = "INSERT INTO history(ended, bytes) VALUES (?1, ?2)",
-    [SIZE_OF_OLDEST] = OLDEST,
+    [FIND] = "SELECT number, length(bytes) FROM history WHERE ended = ?1 AND instr(bytes, ?2) > 0",
+    [CHANGE] = "UPDATE history SET bytes = ?2 WHERE number = ?1",
+    [SIZE_OF_OLDEST] = oldest_rows,
     [DROP_OLDEST] = "DELETE FROM history WHERE number <= ?1",
+};
+
+/* What waits to be written. */
+struct waiting {
+    struct sr_history_entry *entry;
+    bool again; /* it takes the place of the row with its id */
 };
 
 struct sr_history_file {
@@ -46,7 +55,7 @@ struct sr_history_file {
     pthread_mutex_t lock; /* protects what follows */
     pthread_cond_t wake;
     struct sr_history_limits limits;
-    struct sr_history_entry **queue; /* [SR_HISTORY_QUEUE], a ring */
+    struct waiting *queue; /* [SR_HISTORY_QUEUE], a ring */
     size_t first, n, queue_bytes;
     struct sr_history_file_stats stats;
     bool stopping, failed;
@@ -106,13 +115,13 @@ static int load(struct sr_history_file *file)
 
 /* ---- the queue ---- */
 
-static void added(void *ctx, struct sr_history_entry *entry)
+static void enqueue(struct sr_history_file *file, struct sr_history_entry *entry, bool again)
 {
-    struct sr_history_file *file = ctx;
     pthread_mutex_lock(&file->lock);
     bool fits = file->n < SR_HISTORY_QUEUE && file->queue_bytes + entry->bytes <= SR_HISTORY_QUEUE_BYTES;
     if (fits) {
-        file->queue[(file->first + file->n++) % SR_HISTORY_QUEUE] = sr_history_entry_ref(entry);
+        file->queue[(file->first + file->n++) % SR_HISTORY_QUEUE] =
+            (struct waiting){sr_history_entry_ref(entry), again};
         file->queue_bytes += entry->bytes;
     } else {
         file->stats.dropped++;
@@ -124,13 +133,25 @@ static void added(void *ctx, struct sr_history_entry *entry)
     pthread_mutex_unlock(&file->lock);
 }
 
+static void added(void *ctx, struct sr_history_entry *entry)
+{
+    enqueue(ctx, entry, false);
+}
+
+static void changed(void *ctx, struct sr_history_entry *entry)
+{
+    enqueue(ctx, entry, true);
+}
+
 /* References of the first entries, which stay in the queue until they are written. */
-static size_t peek(struct sr_history_file *file, struct sr_history_entry **out)
+static size_t peek(struct sr_history_file *file, struct waiting *out)
 {
     pthread_mutex_lock(&file->lock);
     size_t n = file->n < GROUP ? file->n : GROUP;
-    for (size_t i = 0; i < n; i++)
-        out[i] = sr_history_entry_ref(file->queue[(file->first + i) % SR_HISTORY_QUEUE]);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = file->queue[(file->first + i) % SR_HISTORY_QUEUE];
+        sr_history_entry_ref(out[i].entry);
+    }
     pthread_mutex_unlock(&file->lock);
     return n;
 }
@@ -140,7 +161,7 @@ static void drop(struct sr_history_file *file, size_t n)
 {
     pthread_mutex_lock(&file->lock);
     for (size_t i = 0; i < n; i++) {
-        struct sr_history_entry *entry = file->queue[file->first];
+        struct sr_history_entry *entry = file->queue[file->first].entry;
         file->first = (file->first + 1) % SR_HISTORY_QUEUE;
         file->n--;
         file->queue_bytes -= entry->bytes;
@@ -161,34 +182,69 @@ static int run(struct sr_history_file *file, enum statement which)
     return rc;
 }
 
-static int put(struct sr_history_file *file, const struct sr_history_entry *entry, int64_t *bytes)
+/* The row of an entry's id, and its size; 0: it is not there any more. */
+static int find(struct sr_history_file *file, const struct sr_history_entry *entry, int64_t *number,
+                int64_t *bytes)
+{
+    sqlite3_stmt *statement = file->statements[FIND];
+    struct sr_bytes id = entry->f.texts[SR_HISTORY_ID];
+    *number = *bytes = 0;
+    sqlite3_bind_int64(statement, 1, entry->f.ended_us);
+    sqlite3_bind_blob64(statement, 2, id.p, id.n, SQLITE_STATIC);
+    int step = sqlite3_step(statement), rc = sr_sqlite_code(&file->db, step);
+    if (step == SQLITE_ROW) {
+        *number = sqlite3_column_int64(statement, 0);
+        *bytes = sqlite3_column_int64(statement, 1);
+    }
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return rc;
+}
+
+/* Writes an entry: as a new row, whose first value is when it ended, or over row `number`. */
+static int put(struct sr_history_file *file, const struct sr_history_entry *entry, enum statement how,
+               int64_t first, int64_t *bytes)
 {
     size_t n = sr_history_entry_size(entry);
     uint8_t *out = sr_mem_alloc(n);
     if (!out)
         return SR_ENOMEM;
     sr_history_entry_write(entry, out);
-    sqlite3_bind_int64(file->statements[PUT], 1, entry->f.ended_us);
-    sqlite3_bind_blob64(file->statements[PUT], 2, out, n, SQLITE_STATIC);
-    int rc = run(file, PUT);
+    sqlite3_bind_int64(file->statements[how], 1, first);
+    sqlite3_bind_blob64(file->statements[how], 2, out, n, SQLITE_STATIC);
+    int rc = run(file, how);
     sr_mem_free(out);
     *bytes += (int64_t)n;
     return rc;
 }
 
-static int put_group(struct sr_history_file *file, struct sr_history_entry *const *entries, size_t n)
+static int put_one(struct sr_history_file *file, const struct waiting *one, int64_t *rows, int64_t *bytes)
 {
-    int64_t bytes = 0;
+    int64_t number, before;
+    if (!one->again) {
+        ++*rows;
+        return put(file, one->entry, PUT, one->entry->f.ended_us, bytes);
+    }
+    int rc = find(file, one->entry, &number, &before);
+    if (rc || !number)
+        return rc;
+    *bytes -= before;
+    return put(file, one->entry, CHANGE, number, bytes);
+}
+
+static int put_group(struct sr_history_file *file, const struct waiting *all, size_t n)
+{
+    int64_t bytes = 0, rows = 0;
     int rc = sr_sqlite_exec(&file->db, "BEGIN IMMEDIATE", NULL);
     for (size_t i = 0; i < n && !rc; i++)
-        rc = put(file, entries[i], &bytes);
+        rc = put_one(file, &all[i], &rows, &bytes);
     if (!rc)
         rc = sr_sqlite_exec(&file->db, "COMMIT", NULL);
     if (rc) {
         sqlite3_exec(file->db.handle, "ROLLBACK", NULL, NULL, NULL);
         return rc;
     }
-    file->rows += (int64_t)n;
+    file->rows += rows;
     file->bytes += bytes;
     return SR_OK;
 }
@@ -259,14 +315,14 @@ static void report(struct sr_history_file *file, int rc)
 /* Writes what is queued; what could not be written is tried again. */
 static void write_queue(struct sr_history_file *file)
 {
-    struct sr_history_entry *entries[GROUP];
+    struct waiting all[GROUP];
     int64_t before = file->rows;
     size_t n;
     int rc = SR_OK;
-    while (!rc && (n = peek(file, entries)) != 0) {
-        rc = put_group(file, entries, n);
+    while (!rc && (n = peek(file, all)) != 0) {
+        rc = put_group(file, all, n);
         for (size_t i = 0; i < n; i++)
-            sr_history_entry_unref(entries[i]);
+            sr_history_entry_unref(all[i].entry);
         if (!rc) {
             drop(file, n);
             rc = trim(file);
@@ -351,7 +407,7 @@ int sr_history_file_open(struct sr_history_file **out, const char *path, struct 
     file->history = history;
     file->metrics = metrics;
     file->limits = *limits;
-    file->queue = sr_mem_calloc(SR_HISTORY_QUEUE, sizeof(struct sr_history_entry *));
+    file->queue = sr_mem_calloc(SR_HISTORY_QUEUE, sizeof *file->queue);
     file->path = sr_mem_dup(path, strlen(path));
     sr_history_clear(history);
     int rc = file->path && file->queue ? open_file(file, path) : SR_ENOMEM;
@@ -366,7 +422,7 @@ int sr_history_file_open(struct sr_history_file **out, const char *path, struct 
         dispose(file);
         return rc;
     }
-    sr_history_set_keeper(history, &(struct sr_history_keeper){added, file});
+    sr_history_set_keeper(history, &(struct sr_history_keeper){added, changed, file});
     *out = file;
     return SR_OK;
 }

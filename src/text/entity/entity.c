@@ -34,6 +34,21 @@ int sr_entity_find_type(struct sr_bytes name)
     return -1;
 }
 
+int sr_entity_of_label(struct sr_bytes label)
+{
+    static const struct {
+        const char *label;
+        enum sr_entity_type type;
+    } others[] = {
+        {"PER", SR_ENTITY_PERSON},          {"ORG", SR_ENTITY_ORGANIZATION}, {"LOC", SR_ENTITY_GPE},
+        {"LOCATION", SR_ENTITY_GPE},        {"DATE", SR_ENTITY_DATE_TIME},   {"TIME", SR_ENTITY_DATE_TIME},
+        {"EMAIL", SR_ENTITY_EMAIL_ADDRESS}, {"NORP", SR_ENTITY_NRP}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (sr_bytes_eq_nocase(label, sr_bytes_str(others[i].label)))
+            return (int)others[i].type;
+    return sr_entity_find_type(label);
+}
+
 void sr_entities_init(struct sr_entities *list, size_t max)
 {
     *list = (struct sr_entities){.max = max};

@@ -41,6 +41,8 @@ extern const char *const sr_entity_names[SR_ENTITY_TYPES];
 
 /* The type of a name, case aside; -1 for none. */
 int sr_entity_find_type(struct sr_bytes name);
+/* The same for a label of a model, which may be one of the field's: PER, ORG, LOC, DATE, ... */
+int sr_entity_of_label(struct sr_bytes label);
 
 struct sr_entity {
     size_t start, end; /* bytes, start < end */
@@ -71,6 +73,10 @@ void sr_entities_resolve(struct sr_entities *list);
 /* True when this can be a value of the type by its form. For findings of a model: a plain word cannot be a
  * phone number. */
 bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value);
+
+/* True when [start, end) of a text stands beside a sign of arithmetic or a price: such a number is no age.
+ * What an `=` assigns is none ("age=34"). */
+bool sr_entity_is_operand(struct sr_bytes text, size_t start, size_t end);
 
 /* Appends the findings of the exact recognisers in `text` and resolves the list. Any bytes are a text; time
  * is linear in its size. SR_ELIMIT: the list is full and holds the first ones. SR_ECANCELED: of

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define AGE_MAX 130u
+
 /* Counts of the bytes of a value by kind. */
 struct makeup {
     size_t digits, letters, foreign, dots, colons, signs;
@@ -43,6 +45,35 @@ static bool numbers(const struct makeup *m, size_t least)
     return m->signs == 0 && m->digits + m->foreign / 2 >= least;
 }
 
+/* Written in figures, an age has a value that people reach. */
+static bool is_age(struct sr_bytes value, const struct makeup *m)
+{
+    unsigned number = 0;
+    size_t i = 0;
+    while (i < value.n && (value.p[i] < '0' || value.p[i] > '9'))
+        i++;
+    for (; i < value.n && value.p[i] >= '0' && value.p[i] <= '9' && number <= AGE_MAX; i++)
+        number = number * 10 + (unsigned)(value.p[i] - '0');
+    return m->signs == 0 && !says(value, "*") && !says(value, "%") && number <= AGE_MAX;
+}
+
+static bool is_one_of(const char *characters, char c)
+{
+    return c && strchr(characters, c) != NULL;
+}
+
+bool sr_entity_is_operand(struct sr_bytes text, size_t start, size_t end)
+{
+    while (start > 0 && text.p[start - 1] == ' ')
+        start--;
+    while (end < text.n && text.p[end] == ' ')
+        end++;
+    struct sr_bytes after = sr_bytes_of(text.p + end, text.n - end);
+    return (start > 0 && is_one_of("*+^$%", text.p[start - 1])) ||
+           (end < text.n && is_one_of("*+^%=", text.p[end])) ||
+           sr_bytes_starts_with(after, SR_LIT("\u00d7")) || sr_bytes_starts_with(after, SR_LIT("\u00f7"));
+}
+
 bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value)
 {
     struct makeup m = makeup_of(value);
@@ -65,6 +96,8 @@ bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value)
         return says(value, "@") || says(value, "(at)") || says(value, "[at]") || says(value, " at ");
     case SR_ENTITY_DOMAIN_NAME:
         return m.dots > 0 || says(value, " dot ") || m.foreign > 0;
+    case SR_ENTITY_AGE:
+        return is_age(value, &m);
     case SR_ENTITY_GPE:
     case SR_ENTITY_NRP:
     case SR_ENTITY_ORGANIZATION:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes NAME.golden.jsonl beside each NAME.json of this folder: what the `tokenizers` library makes of inputs.
 
-usage: make_golden.py TEXTS.jsonl   (objects with `lang` and `text`)
+usage: make_golden.py TEXTS.jsonl [NAME...]   (objects with `lang` and `text`; NAME: only these files)
 Each line: {"text": hex of the bytes, "ids": [...], "starts": [...], "ends": [...]}, template included, offsets in
 bytes of the input. The library counts characters of a decoded text; input that is no UTF-8 is decoded with
 errors="replace", and an offset is where the bytes of that character begin or end.
@@ -70,6 +70,8 @@ def decode(data):
 def main():
     texts = inputs(sys.argv[1])
     for path in sorted(HERE.glob("*.json")):
+        if sys.argv[2:] and path.stem not in sys.argv[2:]:
+            continue
         tokenizer = Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
         tokenizer.no_padding()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Trains the small tokenizers of this folder with the `tokenizers` library (PyPI).
 
-usage: make_tokenizers.py TEXTS.jsonl   (objects with `lang` and `text`; any collection in many languages does)
+usage: make_tokenizers.py TEXTS.jsonl [NAME...]   (objects with `lang` and `text`; any collection in many languages
+does; NAME: only these files)
 One file per kind that models are published with; a few hundred to a few thousand entries each, so that words
 fall apart into several tokens and every merge path is taken.
 """
@@ -177,6 +178,24 @@ def unigrams(docs):
             special=[f"<0x{b:02X}>" for b in range(256)], byte_fallback=True)}
 
 
+def deberta(docs):
+    """As transformers converts DeBERTa-v3's: its own specials first, [MASK] behind the pieces."""
+    specials = ["[PAD]", "[CLS]", "[SEP]", "[UNK]"]
+    t = Tokenizer(models.Unigram())
+    t.normalizer = normalizers.Sequence([normalizers.Strip(), compiled(), normalizers.Replace(Regex(" {2,}"), " ")])
+    t.pre_tokenizer = pre_tokenizers.Sequence([metaspace()])
+    t.train_from_iterator((d[:2000] for d in docs), trainers.UnigramTrainer(
+        vocab_size=1500, special_tokens=specials, unk_token="[UNK]", show_progress=False, shrinking_factor=0.5,
+        initial_alphabet=[]))
+    made = json.loads(t.to_str())
+    made["model"]["vocab"] = [v for i, v in enumerate(made["model"]["vocab"])
+                              if len(v[0]) > 1 or i < len(specials) or i % 5 or ord(v[0]) < 0x80]
+    t = Tokenizer.from_str(json.dumps(made))
+    t.add_special_tokens([AddedToken("[MASK]", normalized=False)])
+    t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
+    return t
+
+
 def cased_wordpiece(docs):
     t = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=40))
     t.normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=None,
@@ -208,7 +227,9 @@ def main():
         "bert-uncased": uncased_wordpiece(docs), "bert-cased": cased_wordpiece(docs), "roberta": roberta(docs),
         "modernbert": modernbert(docs), "qwen": split_bytes(docs, QWEN, ["<|endoftext|>", "<|im_start|>"], True),
         "llama3": split_bytes(docs, LLAMA, ["<|begin_of_text|>"], False), "mmbert": mmbert(docs),
-        "gemma": gemma(docs, False), "gemma-whole": gemma(docs, True), "llama2": llama2(docs), "mixture": mixture(docs), **unigrams(docs)}
+        "gemma": gemma(docs, False), "gemma-whole": gemma(docs, True), "llama2": llama2(docs), "mixture": mixture(docs),
+        "deberta-v3": deberta(docs), **unigrams(docs)}
+    made = {name: tokenizer for name, tokenizer in made.items() if name in sys.argv[2:] or not sys.argv[2:]}
     for name, tokenizer in made.items():
         tokenizer.save(str(HERE / f"{name}.json"), pretty=False)
 

@@ -305,6 +305,34 @@ static void cpu_budget_is_positive(void **state)
     assert_true(strlen(sr_cpu_name()) > 0);
 }
 
+/* A message that does not fit ends between two words, or at least two characters, with a mark. */
+static void long_errors_are_cut_between_words(void **state)
+{
+    struct sr_err err = {0};
+    char words[512] = "", letters[512];
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        strcat(words, "wo\xc3\xb6rd, ");
+    (void)sr_err_set(&err, SR_EPARSE, "%s", words);
+    size_t n = strlen(err.message);
+    assert_true(n < SR_ERR_MESSAGE_MAX && n > SR_ERR_MESSAGE_MAX - 20);
+    assert_string_equal(err.message + n - 10, "wo\xc3\xb6rd ...");
+    memset(letters, 'x', sizeof letters - 1);
+    letters[sizeof letters - 1] = '\0';
+    for (size_t at = 310; at < 320; at++) {
+        memcpy(letters + at, "\xe2\x82\xac", 3);
+        (void)sr_err_set(&err, SR_EPARSE, "%s", letters);
+        n = strlen(err.message);
+        assert_true(n < SR_ERR_MESSAGE_MAX && n > SR_ERR_MESSAGE_MAX - 12);
+        assert_string_equal(err.message + n - 4, " ...");
+        assert_true(err.message[n - 5] == 'x' || (unsigned char)err.message[n - 5] == 0xac);
+        memset(letters + at, 'x', 3);
+    }
+    (void)sr_err_set(&err, SR_EPARSE, "%.*s", SR_ERR_MESSAGE_MAX - 1, letters);
+    assert_int_equal(strlen(err.message), SR_ERR_MESSAGE_MAX - 1);
+    assert_int_equal(err.message[SR_ERR_MESSAGE_MAX - 2], 'x');
+}
+
 static void errors_say_what_and_where(void **state)
 {
     (void)state;
@@ -334,6 +362,7 @@ int main(void)
         cmocka_unit_test(log_lines_are_json),
         cmocka_unit_test(cpu_budget_is_positive),
         cmocka_unit_test(errors_say_what_and_where),
+        cmocka_unit_test(long_errors_are_cut_between_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

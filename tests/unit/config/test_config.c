@@ -270,6 +270,7 @@ static void test_full_global(void **state)
     assert_int_equal(i->layers, 11);
     assert_int_equal(i->precision, SR_CONFIG_INT8);
     assert_int_equal(i->neural_precision, SR_CONFIG_BF16);
+    assert_int_equal(i->multilingual, SR_CONFIG_MULTILINGUAL_OFF);
     assert_int_equal(i->threads, 2);
     assert_string_equal(i->cpus, "0-1");
     assert_int_equal(i->memory_max, 2 << 20);
@@ -294,6 +295,9 @@ static void test_full_global(void **state)
     assert_int_equal(w->max_connections_per_client, 9);
     assert_int_equal(w->idle_timeout_ms, 3);
     assert_int_equal(w->drain_timeout_ms, 4);
+    assert_false(w->http2.enabled);
+    assert_int_equal(w->http2.max_streams, 10);
+    assert_int_equal(w->http2.resets_per_second, 11);
     assert_string_equal(w->tls_cert_file, "c.pem");
     assert_string_equal(w->tls_key_file, "k.pem");
     assert_int_equal(w->upstream.connect_timeout_ms, 5);
@@ -302,6 +306,7 @@ static void test_full_global(void **state)
     assert_int_equal(w->upstream.keepalive_ms, 8);
     assert_int_equal(w->upstream.max_idle, 9);
     assert_int_equal(w->upstream.retries, 0);
+    assert_false(w->upstream.take_back);
     assert_float_equal(c->jailbreaks[0].threshold, 0.8, 1e-9);
     assert_false(c->jailbreaks[0].include_history);
     assert_float_equal(c->piis[0].thresholds[SR_ENTITY_PERSON], 0.9, 1e-9);
@@ -504,6 +509,7 @@ static void test_defaults(void **state)
     assert_int_equal(w->upstream.keepalive_ms, 60000);
     assert_int_equal(w->upstream.max_idle, 64);
     assert_int_equal(w->upstream.retries, 1);
+    assert_true(w->upstream.take_back);
     assert_string_equal(w->tls_cert_file, "");
     const struct sr_config_extproc *e = &g->extproc;
     assert_true(e->clear_route_cache && e->streamed_body);

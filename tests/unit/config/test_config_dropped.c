@@ -80,17 +80,20 @@ static void test_plugins_that_restrict(void **state)
         "{type: jailbreak, configuration: {enabled: true}}",
         "{type: hallucination, configuration: {hallucination_action: block}}",
         "{type: header_mutation, configuration: {delte: [X-Secret]}}",
-        "{type: request_params, max_tokens_limit: 9}", "{type: memory, configuration: {}}"};
+        "{type: request_params, max_tokens_limit: 9}",
+        "{type: nobody_knows, configuration: {enabled: true}}",
+        "{type: gaurd, configuration: {action: block}}",
+        "{type: memory, configuration: {}}"};
     char text[1024];
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 7; i++) {
         const struct sr_config *c = NULL;
         struct sr_problems problems = {0};
         snprintf(text, sizeof text, DECISIONS("  - {name: d, rules: " K ", plugins: [%s]}\n"), plugins[i]);
         assert_int_equal(sr_config_load_text(&c, sr_bytes_str(text), "x",
                                              (struct sr_load_options){.lenient = true}, &problems),
                          SR_OK);
-        assert_int_equal(c->decisions[0].plugins.guard.set, i < 4);
-        if (i < 4)
+        assert_int_equal(c->decisions[0].plugins.guard.set, i < 6);
+        if (i < 6)
             assert_int_equal(c->decisions[0].plugins.guard.action, SR_GUARD_BLOCK);
         sr_problems_dispose(&problems);
         sr_config_unref(c);

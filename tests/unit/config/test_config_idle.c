@@ -47,21 +47,19 @@ static void test_inert(void **state)
     sr_config_unref(config_good(GLOBAL("services: {response_api: {enabled: false}}")));
     static const char *const elsewhere[] = {"modules: {prompt_guard: {use_vllm: true}}",
                                             "modules: {prompt_guard: {protocol: http_classify}}",
-                                            "external: [{model_role: guardrail}]",
                                             "embeddings: {semantic: {endpoint: {base_url: 'http://a/v1'}}}"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
         char text[512];
         snprintf(text, sizeof text, CONFIG_MODELS "global: {model_catalog: {\n%s}}\n", elsewhere[i]);
-        const char *key = strstr(elsewhere[i], i == 0   ? "use_vllm"
-                                               : i == 1 ? "protocol"
-                                               : i == 2 ? "external"
-                                                        : "endpoint");
+        const char *key = strstr(elsewhere[i], i == 0 ? "use_vllm" : i == 1 ? "protocol" : "endpoint");
         config_problem(text, false, SR_PROBLEM_WARNING, 6, (uint32_t)(key - elsewhere[i]) + 1,
                        "changes nothing: no other service is asked");
     }
-    config_problem(GLOBAL("router: {learning: {enabled: true}}"), false, SR_PROBLEM_WARNING, 5, 19,
-                   "`bandit` learns");
-    sr_config_unref(config_good(GLOBAL("router: {learning: {enabled: false}}")));
+    config_problem(GLOBAL("router: {learning: {adaptation: {enabled: true}}}"), false, SR_PROBLEM_WARNING, 5,
+                   30, "learns (`bandit`)");
+    sr_config_unref(config_good(GLOBAL("router: {learning: {adaptation: {enabled: false}}}")));
+    config_problem(CONFIG_MODELS "global: {model_catalog: {\nexternal: [{model_role: guardrail}]}}\n", false,
+                   SR_PROBLEM_WARNING, 6, 25, "models of the role `guardrail` are not asked");
     sr_config_unref(
         config_good(GLOBAL("model_catalog: {external: [], modules: {prompt_guard: {use_vllm: false}}}")));
     sr_config_unref(config_good(GLOBAL("integrations: {tools: {model_type: mmbert, target_dim: 0}}")));
@@ -157,18 +155,55 @@ static void test_endpoints(void **state)
                  "is a template");
 }
 
-/* Tools are ranked in one way: what asks for another is told so. */
+/* Where tools that were called before count. */
 static void test_tool_history(void **state)
 {
     (void)state;
 #define TOOLS(configuration)                                                                                 \
-    CONFIG_MODELS "routing: {decisions: [{name: d, plugins: [{type: tools, configuration: {" configuration   \
-                  "}}]}]}\n"
-    config_problem(TOOLS("dynamic_retrieval: {enabled: true, strategy: hybrid_history}"), false,
-                   SR_PROBLEM_WARNING, 5, 73, "those that were called before do not count");
-    config_problem(TOOLS("strategy: hybrid_history"), false, SR_PROBLEM_WARNING, 5, 83,
-                   "ranked by their meaning");
-    sr_config_unref(config_good(TOOLS("dynamic_retrieval: {enabled: false}, strategy: semantic_only")));
+    CONFIG_MODELS "routing: {decisions: [{name: d, plugins: [" configuration                                 \
+                  "]}]}\nglobal: {integrations: {tools: {enabled: true}}}\n"
+#define DYNAMIC(dynamic) TOOLS("{type: tools, configuration: {dynamic_retrieval: {" dynamic "}}}")
+    static const struct {
+        const char *text;
+        bool on;
+        int window;
+    } cases[] = {
+        {DYNAMIC("enabled: true, strategy: hybrid_history"), true, SR_TOOL_HISTORY_WINDOW},
+        {DYNAMIC("enabled: true, strategy: hybrid_history, history_window: 3"), true, 3},
+        {DYNAMIC("enabled: true"), false, SR_TOOL_HISTORY_WINDOW},
+        {DYNAMIC("strategy: hybrid_history"), false, SR_TOOL_HISTORY_WINDOW},
+        {TOOLS("{type: tools, configuration: {strategy: hybrid_history, dynamic_retrieval: {history_window: "
+               "3}}}"),
+         true, 3},
+        {TOOLS("{type: tools, configuration: {enabled: false, strategy: hybrid_history}}"), false,
+         SR_TOOL_HISTORY_WINDOW},
+        {TOOLS("{type: tool_selection, configuration: {strategy: hybrid_history}}"), true,
+         SR_TOOL_HISTORY_WINDOW},
+        {TOOLS("{type: tool_selection, configuration: {strategy: hybrid_history}}, {type: tools, "
+               "configuration: "
+               "{dynamic_retrieval: {history_window: 3}}}"),
+         true, 3},
+        {TOOLS("{type: tool_selection, configuration: {strategy: hybrid_history}}, {type: tools, "
+               "configuration: "
+               "{enabled: false, dynamic_retrieval: {history_window: 3}}}"),
+         true, SR_TOOL_HISTORY_WINDOW},
+        {TOOLS("{type: tool_selection, configuration: {strategy: semantic_only}}"), false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct sr_config *c = config_good(cases[i].text);
+        const struct sr_config_tool_history *history = &c->decisions[0].plugins.tools.history;
+        assert_int_equal(history->on, cases[i].on);
+        assert_int_equal(history->window, cases[i].window);
+        assert_true(!history->on || (history->falls_back && history->semantic > 0 && history->history > 0));
+        sr_config_unref(c);
+    }
+    /* Without a choice by meaning there is no order to change. */
+    config_problem(CONFIG_MODELS "routing: {decisions: [{name: d, plugins: [{type: tools, configuration: "
+                                 "{strategy: hybrid_history}}]}]}\n",
+                   false, SR_PROBLEM_WARNING, 5, 42, "no tool is chosen by its meaning");
+    config_problem(
+        TOOLS("{type: tools, configuration: {strategy: hybrid_history, semantic_selection: false}}"), false,
+        SR_PROBLEM_WARNING, 5, 42, "no tool is chosen by its meaning");
 }
 
 /* Where the endpoints of each provider are below what a file gives, and where the key goes. */

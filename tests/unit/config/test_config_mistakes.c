@@ -334,7 +334,9 @@ static void test_decisions(void **state)
     config_error(DECISION("algorithm: {type: kmeans}"), 8, 33, "`kmeans` is not supported");
     config_error(DECISION("algorithm: {type: knn}"), 8, 33, "the type `knn` needs the block `knn`");
     config_error(DECISION("algorithm: {type: sttic}"), 8, 33, "did you mean `static`?");
-    config_error(DECISION("adaptations: [{kind: retention}]"), 8, 15, "`adaptations` is not supported");
+    config_error(DECISION("adaptations: {mode: sometimes}"), 8, 35, "unknown value `sometimes`");
+    config_error(DECISION("candidateIterations: [{model: a}]"), 8, 15,
+                 "`candidateIterations` is not supported");
     config_error(DECISION("tier: -1"), 8, 21, "`tier` must be between 0");
     config_error("version: v0.3\nrouting: {decisions: [{name: d}]}\n", 2, 23,
                  "no modelRefs, and there is no default_model");
@@ -387,7 +389,7 @@ static void test_plugins(void **state)
 static void test_guards(void **state)
 {
     (void)state;
-    config_error(SIGNALS("jailbreak: [{name: j, method: contrastive}]"), 5, 51, "is not supported");
+    config_error(SIGNALS("jailbreak: [{name: j, method: contrastive}]"), 5, 33, "needs `jailbreak_patterns`");
     config_error(SIGNALS("jailbreak: [{name: j, threshold: 0}]"), 5, 54, "above 0");
     config_error(SIGNALS("pii: [{name: p}, {name: p}]"), 5, 45, "pii rule `p` is given twice");
     config_error(SIGNALS("pii: [{name: p, pii_types_allowed: [PERSN]}]"), 5, 57,

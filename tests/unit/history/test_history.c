@@ -1,6 +1,9 @@
 /* The bounded list: order, limits of every kind, changing them, keepers, and threads that add and read. */
 #include "tests/unit/history_kit.h"
 
+#include "history/report.h"
+#include "history/select.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -147,12 +150,62 @@ static void test_a_keeper(void **state)
     struct sr_history *history = open_history(2, 1 << 20, 0);
     int n = 0;
     (void)state;
-    sr_history_set_keeper(history, &(struct sr_history_keeper){count, &n});
+    sr_history_set_keeper(history, &(struct sr_history_keeper){count, count, &n});
     history_add(history, 1, 5);
     assert_int_equal(n, 5);
     sr_history_set_keeper(history, NULL);
     history_add(history, 6, 6);
     assert_int_equal(n, 5);
+    sr_history_free(history);
+}
+
+/* ---- outcomes ---- */
+
+static struct sr_history_outcome outcome(const char *source, const char *verdict)
+{
+    struct sr_bytes none = SR_LIT("");
+    return (struct sr_history_outcome){1, 0.5, sr_bytes_str(source), none, none, sr_bytes_str(verdict), none};
+}
+
+static void report(struct sr_history *history, const char *source, const char *verdict, int expected)
+{
+    struct sr_history_outcome o = outcome(source, verdict);
+    assert_int_equal(sr_history_report(history, SR_LIT("2"), false, &o), expected);
+}
+
+static void test_outcomes(void **state)
+{
+    struct sr_history *history = open_history(3, 1 << 20, 0);
+    struct sr_history_stats before, after;
+    int n = 0;
+    (void)state;
+    history_add(history, 1, 4);
+    sr_history_stats(history, &before);
+    sr_history_set_keeper(history, &(struct sr_history_keeper){NULL, count, &n});
+    report(history, "a", "bad", SR_OK);
+    report(history, "b", "bad", SR_OK);
+    report(history, "a", "good", SR_OK);
+    assert_int_equal(n, 3);
+    assert_string_equal(history_ids(history), "2 3 4 ");
+    struct sr_history_entry *entry = sr_history_find(history, SR_HISTORY_ID, SR_LIT("2"));
+    assert_int_equal(entry->f.n_outcomes, 2); /* one of a source */
+    assert_true(sr_bytes_eq(entry->f.outcomes[0].source, SR_LIT("b")));
+    assert_true(sr_bytes_eq(entry->f.outcomes[1].verdict, SR_LIT("good")));
+    sr_history_entry_unref(entry);
+    for (char source[2] = "c"; source[0] < 'r'; source[0]++)
+        report(history, source, "bad", SR_OK);
+    entry = sr_history_find(history, SR_HISTORY_ID, SR_LIT("2"));
+    assert_int_equal(entry->f.n_outcomes, SR_HISTORY_OUTCOMES_MAX);
+    assert_true(sr_bytes_eq(entry->f.outcomes[SR_HISTORY_OUTCOMES_MAX - 1].source, SR_LIT("q")));
+    sr_history_stats(history, &after);
+    assert_true(after.bytes > before.bytes && after.bytes < before.bytes + 4096);
+    sr_history_entry_unref(entry);
+    sr_history_set_keeper(history, NULL);
+    history_add(history, 5, 5);
+    report(history, "a", "good", SR_ENOENT);
+    history_add(history, 6, 8);
+    sr_history_stats(history, &after);
+    assert_int_equal(after.bytes, before.bytes);
     sr_history_free(history);
 }
 
@@ -219,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_new_limits),
         cmocka_unit_test(test_reading_on),
         cmocka_unit_test(test_a_keeper),
+        cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,12 @@ static void full(struct sr_history_facts *f)
                                                    {1, false, 0.25f, (double)NAN, SR_LIT("math")}};
     static const struct sr_history_candidate candidates[] = {
         {SR_LIT("small"), SR_LIT("too slow"), -1.5, false}, {SR_LIT("large"), SR_LIT(""), (double)NAN, true}};
+    static const struct sr_history_outcome outcomes[] = {{1700000001000000, (double)NAN, SR_LIT("agent"),
+                                                          SR_LIT("model"), SR_LIT(""), SR_LIT("good_fit"),
+                                                          SR_LIT("")}};
     sr_history_facts_init(f);
+    f->outcomes = outcomes;
+    f->n_outcomes = 1;
     f->texts[SR_HISTORY_ID] = SR_LIT("replay_1");
     f->texts[SR_HISTORY_DECISION] = SR_LIT("code");
     f->texts[SR_HISTORY_REQUEST_BODY] = SR_LIT("{\"a\":1}");
@@ -47,6 +52,36 @@ static char *json_of(const struct sr_history_entry *entry, bool details)
     return out.data;
 }
 
+/* How it came about is for those who look now: copied, not in the JSON of a record, not on the disk. */
+static void test_why(void **state)
+{
+    static char many[SR_HISTORY_WHY_MAX + 1];
+    struct sr_history_facts facts;
+    struct sr_history_entry *entry, *read;
+    uint8_t bytes[4096];
+    char why[] = "{\"phases\":[]}";
+    (void)state;
+    full(&facts);
+    facts.why = sr_bytes_of(why, sizeof why - 1);
+    assert_int_equal(sr_history_entry_new(&entry, &facts), SR_OK);
+    memset(why, 'x', sizeof why - 1);
+    assert_true(sr_bytes_eq(entry->f.why, SR_LIT("{\"phases\":[]}")));
+    char *json = json_of(entry, true);
+    assert_null(strstr(json, "phases"));
+    free(json);
+    assert_true(sr_history_entry_size(entry) <= sizeof bytes);
+    sr_history_entry_write(entry, bytes);
+    assert_int_equal(sr_history_entry_read(&read, sr_bytes_of((char *)bytes, sr_history_entry_size(entry))),
+                     SR_OK);
+    assert_int_equal(read->f.why.n, 0);
+    sr_history_entry_unref(read);
+    sr_history_entry_unref(entry);
+    facts.why = sr_bytes_of(many, sizeof many);
+    assert_int_equal(sr_history_entry_new(&entry, &facts), SR_OK);
+    assert_int_equal(entry->f.why.n, 0);
+    sr_history_entry_unref(entry);
+}
+
 static void test_json(void **state)
 {
     struct sr_history_facts facts;
@@ -65,7 +100,9 @@ static void test_json(void **state)
         "\"value\":3.5}]},{\"type\":\"domain\",\"start_us\":30,\"us\":40,\"tier\":\"linear\","
         "\"error\":\"timeout\",\"rules\":[{\"name\":\"math\",\"matched\":false,\"confidence\":0.25}]}],"
         "\"candidates\":[{\"model\":\"small\",\"chosen\":false,\"score\":-1.5,\"excluded\":\"too slow\"},"
-        "{\"model\":\"large\",\"chosen\":true}]}");
+        "{\"model\":\"large\",\"chosen\":true}],\"outcomes\":[{\"timestamp\":"
+        "\"2023-11-14T22:13:21.000000Z\",\"source\":\"agent\",\"target\":\"model\",\"verdict\":\"good_fit\"}]"
+        "}");
     free(json);
     json = json_of(entry, true);
     assert_non_null(strstr(json, "\"request_body\":\"{\\\"a\\\":1}\""));
@@ -154,7 +191,7 @@ static void test_limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_json), cmocka_unit_test(test_bytes),
-                                       cmocka_unit_test(test_limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_json), cmocka_unit_test(test_why),
+                                       cmocka_unit_test(test_bytes), cmocka_unit_test(test_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

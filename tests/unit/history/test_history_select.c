@@ -129,10 +129,10 @@ static void test_filters(void **state)
     assert_int_equal(count(history, "cache_status=cached"), 1);
     assert_int_equal(count(history, "cache_status=streamed"), 0);
     assert_int_equal(count(history, "session_id=s"), 0);
-    struct sr_history_entry *found = sr_history_find(history, SR_LIT("id-4"));
+    struct sr_history_entry *found = sr_history_find(history, SR_HISTORY_ID, SR_LIT("id-4"));
     assert_non_null(found);
     sr_history_entry_unref(found);
-    assert_null(sr_history_find(history, SR_LIT("id-44")));
+    assert_null(sr_history_find(history, SR_HISTORY_ID, SR_LIT("id-44")));
     sr_history_free(history);
 }
 

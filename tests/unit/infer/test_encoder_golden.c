@@ -203,6 +203,14 @@ static const struct {
     {"modernbert-token", {0}, 0},
     {"modernbert-bias", {0}, 0},
     {"mmbert-32k", {0}, 0},
+    {"deberta-v3", {0}, 0},
+    {"deberta-piguard", {0}, 0},
+    {"deberta-conv", {0}, 0},
+    {"deberta-p2c", {0}, 0},
+    {"deberta-c2p", {0}, 0},
+    {"deberta-absolute", {0}, 0},
+    {"xlmr-sequence", {0}, 0},
+    {"xlmr-token", {0}, 0},
 };
 
 static void run_all(enum sr_precision precision, measure *by, double bound)

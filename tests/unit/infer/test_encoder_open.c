@@ -199,6 +199,42 @@ static void configurations_of_bert(void **state)
     try_changes("bert-embed", "config.json", changes, sizeof changes / sizeof *changes);
 }
 
+static void configurations_of_deberta(void **state)
+{
+    static const struct change of_v3[] = {
+        {"\"pos_att_type\": [", "\"pos_att_type\": [\"p2p\", ", SR_EUNSUPPORTED, "`pos_att_type`"},
+        {"\"norm_rel_ebd\": \"layer_norm\"", "\"norm_rel_ebd\": \"rms\"", SR_EUNSUPPORTED, "`norm_rel_ebd`"},
+        {"\"position_buckets\": 16", "\"position_buckets\": 18", SR_EMISMATCH,
+         "encoder.rel_embeddings.weight is [32, 32]"},
+        {"\"position_buckets\": 16", "\"position_buckets\": 2", SR_EPARSE, "`position_buckets` 2"},
+        {"\"position_buckets\": 16", "\"position_buckets\": -2", SR_EPARSE, "`position_buckets` must be"},
+        {"\"max_relative_positions\": -1", "\"max_relative_positions\": 9", SR_EPARSE,
+         "`position_buckets` 16 does not fit `max_relative_positions` 9"},
+        {"\"share_att_key\": true", "\"share_att_key\": false", SR_EMISMATCH, "self.pos_key_proj.weight"},
+        {"\"position_biased_input\": false", "\"position_biased_input\": true", SR_EMISMATCH,
+         "position_embeddings"},
+        {"\"type_vocab_size\": 0", "\"type_vocab_size\": 2", SR_EMISMATCH, "token_type_embeddings"},
+        {"\"pooler_hidden_act\": \"gelu\"", "\"pooler_hidden_act\": \"mish\"", SR_EUNSUPPORTED,
+         "`pooler_hidden_act`"},
+        {"\"pooler_hidden_size\": 32", "\"pooler_hidden_size\": 64", SR_EUNSUPPORTED, "`pooler_hidden_size`"},
+        {"\"hidden_act\": \"gelu\"", "\"hidden_act\": \"tanh\"", SR_EUNSUPPORTED, "`hidden_act`"},
+        {"\"model_type\": \"deberta-v2\"", "\"model_type\": \"deberta\"", SR_EUNSUPPORTED, "model_type"},
+        {"\"model_type\"", "\"embedding_size\": 16, \"model_type\"", SR_EUNSUPPORTED, "`embedding_size`"},
+        {"\"model_type\"", "\"conv_kernel_size\": 3, \"model_type\"", SR_EMISMATCH,
+         "encoder.conv.conv.weight"},
+        {"\"model_type\"", "\"conv_kernel_size\": 4, \"model_type\"", SR_EUNSUPPORTED, "`conv_kernel_size`"},
+        {"\"model_type\"", "\"conv_kernel_size\": 3, \"conv_groups\": 2, \"model_type\"", SR_EUNSUPPORTED,
+         "`conv_groups`"},
+    };
+    static const struct change of_conv[] = {
+        {"\"conv_kernel_size\": 3", "\"conv_kernel_size\": 5", SR_EMISMATCH, "asks for [32, 32, 5]"},
+        {"\"conv_act\": \"gelu\"", "\"conv_act\": 7", SR_EUNSUPPORTED, "`conv_act`"},
+    };
+    (void)state;
+    try_changes("deberta-v3", "config.json", of_v3, sizeof of_v3 / sizeof *of_v3);
+    try_changes("deberta-conv", "config.json", of_conv, sizeof of_conv / sizeof *of_conv);
+}
+
 static void configurations_of_modernbert(void **state)
 {
     static const struct change changes[] = {
@@ -582,6 +618,7 @@ static void opening_without_memory(void **state)
     (void)state;
     without_memory("bert-dense", NULL);
     without_memory("bert-patterns", "adapter-suffix");
+    without_memory("deberta-conv", NULL);
 }
 
 /* ---- running ---- */
@@ -699,6 +736,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_files),
         cmocka_unit_test(configurations_of_bert),
+        cmocka_unit_test(configurations_of_deberta),
         cmocka_unit_test(configurations_of_modernbert),
         cmocka_unit_test(shards),
         cmocka_unit_test(mappings),

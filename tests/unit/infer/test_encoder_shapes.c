@@ -340,6 +340,24 @@ static void mmbert_base(void **state)
     (void)state;
     shape("mmbert-base", "sequence");
 }
+
+static void deberta_v3_base(void **state) /* of ProtectAI's guard, PIGuard and Prompt Guard 2 of 86M */
+{
+    (void)state;
+    shape("deberta-v3-base", "sequence");
+}
+
+static void deberta_v3_xsmall(void **state) /* of Prompt Guard 2 of 22M */
+{
+    (void)state;
+    shape("deberta-v3-xsmall", "token");
+}
+
+static void xlmr_base(void **state)
+{
+    (void)state;
+    shape("xlmr-base", "token");
+}
 #endif
 
 int main(void)
@@ -352,6 +370,9 @@ int main(void)
         cmocka_unit_test(roberta_base),
         cmocka_unit_test(modernbert_base),
         cmocka_unit_test(mmbert_base),
+        cmocka_unit_test(deberta_v3_base),
+        cmocka_unit_test(deberta_v3_xsmall),
+        cmocka_unit_test(xlmr_base),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, remove_folder);

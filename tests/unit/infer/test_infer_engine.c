@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/ref.h"
 #include "infer/engine/engine.h"
+#include "observe/exposition.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -268,7 +269,7 @@ static struct job *put(struct sr_infer *infer, struct sr_encoder *encoder, int32
 
 /* ---- the fixture: an engine, an encoder and what was put to them ---- */
 
-#define BENCH_JOBS 8
+#define BENCH_JOBS 128
 
 struct bench {
     struct sr_encoder *encoder;
@@ -393,6 +394,73 @@ static void test_bulk_takes_turns(void **state)
         assert_int_equal(gate.batches[i].first, order[i]);
 }
 
+static const struct sr_span_ref NOBODY;
+
+/* What the engine told of batches; guarded by the gate's lock. */
+static struct {
+    size_t n, jobs, tokens, n_origins, more;
+    uint8_t spans[SR_INFER_ORIGINS_MAX];
+    bool in_time;
+} told;
+
+static void on_batch(void *ctx, const struct sr_infer_batch *batch)
+{
+    (void)ctx;
+    pthread_mutex_lock(&gate.lock);
+    told.n++;
+    told.jobs = batch->jobs;
+    told.tokens = batch->tokens;
+    told.n_origins = batch->n_origins;
+    told.more = batch->more;
+    told.in_time = batch->began_ns && batch->began_ns <= batch->ended_ns;
+    for (size_t i = 0; i < batch->n_origins; i++)
+        told.spans[i] = batch->origins[i].span[0];
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static struct job *add_for(struct bench *bench, int32_t id, uint8_t request)
+{
+    struct job *job = make(bench, id, 4, SR_INFER_INTERACTIVE);
+    job->job.origin.known = request != 0;
+    job->job.origin.span[0] = request;
+    assert_int_equal(sr_infer_submit(bench->infer, &job->job), SR_OK);
+    return job;
+}
+
+/* Each request once; those whose job was cancelled, and jobs of no request, are not among them. */
+static void test_a_batch_names_its_requests(void **state)
+{
+    struct bench *bench = *state;
+    memset(&told, 0, sizeof told);
+    bench->options.batch = on_batch;
+    start(bench, 4, SR_INFER_INTERACTIVE);
+    for (uint8_t i = 0; i < 6; i++)
+        add_for(bench, i + 2, i % 3);
+    gate_open();
+    await_ends(7);
+    assert_int_equal(told.n, 1); /* not of the first, which has no request */
+    assert_true(told.in_time);
+    assert_int_equal(told.jobs, 6);
+    assert_int_equal(told.tokens, 24);
+    assert_int_equal(told.n_origins, 2);
+    assert_int_equal(told.more, 0);
+    assert_int_equal(told.spans[0] + told.spans[1], 3);
+}
+
+static void test_origins_of_a_batch_are_bounded(void **state)
+{
+    struct bench *bench = *state;
+    memset(&told, 0, sizeof told);
+    bench->options.batch = on_batch;
+    start(bench, 4, SR_INFER_INTERACTIVE);
+    for (uint8_t i = 1; i <= SR_INFER_ORIGINS_MAX + 10; i++)
+        add_for(bench, i + 2, i);
+    gate_open();
+    await_ends(SR_INFER_ORIGINS_MAX + 11);
+    assert_int_equal(told.n_origins, SR_INFER_ORIGINS_MAX);
+    assert_int_equal(told.more, 10);
+}
+
 /* What nobody waits for comes last, until somebody does; the queue keeps room for others. */
 static void test_ahead_comes_last(void **state)
 {
@@ -409,7 +477,7 @@ static void test_ahead_comes_last(void **state)
     struct sr_infer_job *list[] = {&refused->job};
     assert_int_equal(sr_infer_submit_list(bench->infer, list, 1), SR_EBUSY);
     add(bench, 8, 4, SR_INFER_INTERACTIVE);
-    sr_infer_hasten(bench->infer, &ahead[3]->job, SR_INFER_INTERACTIVE, 0, 4);
+    sr_infer_hasten(bench->infer, &ahead[3]->job, SR_INFER_INTERACTIVE, 0, &NOBODY, 4);
     gate_open();
     await_ends(7);
     assert_int_equal(gate.n_batches, 5);
@@ -418,7 +486,8 @@ static void test_ahead_comes_last(void **state)
     assert_int_equal(gate.batches[2].first, 6);
     assert_int_equal(gate.batches[3].first, 2);
     assert_int_equal(gate.batches[3].jobs, 2);
-    sr_infer_hasten(bench->infer, &ahead[0]->job, SR_INFER_BULK, 0, 4); /* too late: nothing happens */
+    sr_infer_hasten(bench->infer, &ahead[0]->job, SR_INFER_BULK, 0, &NOBODY,
+                    4); /* too late: nothing happens */
 }
 
 /* What a request waits for now goes to the lane of its text. */
@@ -427,8 +496,8 @@ static void test_hastened_to_its_lane(void **state)
     struct bench *bench = *state;
     start(bench, 4, SR_INFER_BULK);
     struct job *brief = add(bench, 2, 4, SR_INFER_PREFETCH), *part = add(bench, 3, 4, SR_INFER_PREFETCH);
-    sr_infer_hasten(bench->infer, &part->job, SR_INFER_INTERACTIVE, 0, 100000);
-    sr_infer_hasten(bench->infer, &brief->job, SR_INFER_INTERACTIVE, 0, 4);
+    sr_infer_hasten(bench->infer, &part->job, SR_INFER_INTERACTIVE, 0, &NOBODY, 100000);
+    sr_infer_hasten(bench->infer, &brief->job, SR_INFER_INTERACTIVE, 0, &NOBODY, 4);
     gate_await(2); /* the short one */
     assert_int_equal(gate.batches[1].first, 2);
     gate_open();
@@ -638,7 +707,7 @@ static void test_limits(void **state)
     }
     struct sr_buf text;
     sr_buf_init(&text, 1 << 20);
-    assert_int_equal(sr_metrics_render(bench->options.metrics, &text), SR_OK);
+    assert_int_equal(sr_expose_metrics(bench->options.metrics, SR_EXPOSITION_TEXT, &text), SR_OK);
     assert_non_null(strstr(text.data, "semroute_inference_refused_total{reason=\"busy\"} 3\n"));
     assert_non_null(strstr(text.data, "semroute_inference_refused_total{reason=\"limit\"} 1\n"));
     assert_non_null(strstr(text.data, "semroute_inference_queue_length 0\n"));
@@ -983,6 +1052,8 @@ int main(void)
         ON_BENCH(test_batches_form_while_one_runs),
         ON_BENCH(test_interactive_first),
         ON_BENCH(test_bulk_takes_turns),
+        ON_BENCH(test_a_batch_names_its_requests),
+        ON_BENCH(test_origins_of_a_batch_are_bounded),
         ON_BENCH(test_ahead_comes_last),
         ON_BENCH(test_hastened_to_its_lane),
         cmocka_unit_test(test_the_shortest_is_first),

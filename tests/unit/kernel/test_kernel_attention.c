@@ -56,6 +56,27 @@ static void teams(void)
     }
 }
 
+/* Scores by relative position: of queries, of keys, of both; few and many keys, ranges, teams. */
+static void relative(void)
+{
+    struct sr_team *team = NULL;
+    int rc = sr_team_new(&team, 3);
+    CHECK(rc == SR_OK, "%d", rc);
+    for (unsigned i = 0; i < 24; i++)
+        check_attention(i % 2 ? team : NULL,
+                        (struct check_attention){.starts = i % 3 ? many : one,
+                                                 .n_sequences = i % 3 ? 8 : 1,
+                                                 .heads = i % 5 ? 3 : 8,
+                                                 .head_dim = (size_t)16 << i % 4,
+                                                 .window = i % 7 ? SIZE_MAX : 64,
+                                                 .first = i % 4 ? 0 : 17,
+                                                 .n = i % 4 ? SIZE_MAX : 150,
+                                                 .in = i < 12 ? SR_SCALAR_F32 : SR_SCALAR_BF16,
+                                                 .scale = 0.7F,
+                                                 .terms = i % 3 + 1});
+    sr_team_free(team);
+}
+
 /* Scores far above and below what exp can take; the values are the same everywhere, so that the mean is too.
  */
 static void extremes(void)
@@ -132,6 +153,12 @@ static void test_shapes(void **state)
     assert_int_equal(check_each_isa(shapes), 0);
 }
 
+static void test_relative(void **state)
+{
+    (void)state;
+    assert_int_equal(check_each_isa(relative), 0);
+}
+
 static void test_ranges(void **state)
 {
     (void)state;
@@ -165,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),   cmocka_unit_test(test_ranges),       cmocka_unit_test(test_teams),
         cmocka_unit_test(test_extremes), cmocka_unit_test(test_rope_refuses), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_relative),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

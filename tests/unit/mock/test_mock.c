@@ -27,18 +27,24 @@ static struct sr_mock_settings settings_of(uint16_t port, size_t workers)
 {
     struct sr_mock_settings settings = sr_mock_settings_defaults();
     settings.port = port;
+    settings.same_ids = true;
     settings.workers = workers;
     return settings;
+}
+
+static int setup_with(const struct sr_mock_settings *settings, void **state)
+{
+    struct sr_err err = {0};
+    (void)state;
+    assert_int_equal(sr_loop_new(&loop), SR_OK);
+    assert_int_equal(sr_mock_new(&mock, loop, settings, &err), SR_OK);
+    return pthread_create(&thread, NULL, run, loop);
 }
 
 static int setup(void **state)
 {
     struct sr_mock_settings settings = settings_of(0, 2);
-    struct sr_err err = {0};
-    (void)state;
-    assert_int_equal(sr_loop_new(&loop), SR_OK);
-    assert_int_equal(sr_mock_new(&mock, loop, &settings, &err), SR_OK);
-    return pthread_create(&thread, NULL, run, loop);
+    return setup_with(&settings, state);
 }
 
 static int teardown(void **state)
@@ -111,11 +117,11 @@ static void answers_are_a_function_of_the_request(void **state)
     (void)state;
     char first[4096];
     snprintf(first, sizeof first, "%s", body_of(post(1, CHAT, "", ASK)));
-    assert_non_null(strstr(first, "\"Worker 1 answers as m\\\"1: the prompt has 5 bytes.\""));
+    assert_non_null(strstr(first, "\"This is the answer of worker 1 to 5 bytes, from m\\\"1.\""));
     assert_non_null(strstr(first, "\"prompt_tokens\":4,"));
     assert_string_equal(body_of(post(1, CHAT, "", ASK)), first);
     assert_string_equal(body_of(post(1, "/some/base" CHAT, "", ASK)), first);
-    assert_non_null(strstr(post(0, CHAT, "", ASK), "Worker 0"));
+    assert_non_null(strstr(post(0, CHAT, "", ASK), "worker 0"));
 }
 
 static void remembers_the_last_request(void **state)
@@ -259,11 +265,83 @@ static void responses_have_items_and_events(void **state)
     assert_non_null(strstr(answer, "\"type\":\"response.completed\",\"sequence_number\":27,"));
     const char *done = strstr(answer, "response.output_text.done");
     assert_non_null(done);
-    assert_non_null(strstr(done, "Worker.......... 0.......... answers"));
+    assert_non_null(strstr(done, "This.......... is.......... the.......... answer"));
     answer =
         post(0, "/v1/responses", "x-mock-fail-after: 2", "{\"model\":\"m\",\"stream\":true,\"input\":\"x\"}");
     assert_non_null(strstr(answer, "event: error\ndata: {\"type\":\"error\""));
     assert_null(strstr(answer, "response.completed"));
+}
+
+/* The value of the first member `id` of an answer. */
+static void id_of(const char *answer, char out[64])
+{
+    const char *at = strstr(answer, "\"id\":\"");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "\"id\":\"%63[^\"]\"", out), 1);
+}
+
+static int setup_usual(void **state)
+{
+    struct sr_mock_settings settings = settings_of(0, 2);
+    settings.same_ids = false;
+    return setup_with(&settings, state);
+}
+
+static void no_two_answers_have_an_id(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {CHAT, "/v1/responses", "/v1/messages"};
+    char ids[12][64];
+    size_t n = 0;
+    for (size_t p = 0; p < 3; p++)
+        for (size_t worker = 0; worker < 2; worker++)
+            for (int again = 0; again < 2; again++)
+                id_of(post(worker, paths[p], "x-mock-tools: 1",
+                           "{\"model\":\"m\",\"max_tokens\":1,\"input\":\"x\",\"messages\":[]}"),
+                      ids[n++]);
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b < a; b++)
+            assert_string_not_equal(ids[a], ids[b]);
+}
+
+static void an_answer_has_one_id(void **state)
+{
+    (void)state;
+    char id[64], member[80];
+    const char *answer = post(0, CHAT, "", ASK_S "}");
+    id_of(answer, id);
+    snprintf(member, sizeof member, "\"id\":\"%s\"", id);
+    assert_int_equal(times(answer, member), 1 + 8 + 1);
+    answer = post(0, "/v1/responses", "x-mock-tools: 1", "{\"model\":\"m\",\"stream\":true,\"input\":\"x\"}");
+    id_of(answer, id);
+    snprintf(member, sizeof member, "\"id\":\"%s\"", id);
+    assert_int_equal(times(answer, member), 3);
+}
+
+static const char *behave(const char *headers)
+{
+    char request[512];
+    int n = snprintf(
+        request, sizeof request,
+        "PUT /mock/behaviour HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%sContent-Length: 0\r\n\r\n",
+        headers);
+    return talk(0, request, (size_t)n);
+}
+
+static void behaves_from_now_on(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(
+        behave("X-Mock-Text: so be it\r\nX-Mock-Tools: 1\r\nX-Mock-Arguments: {\"a\": 7}\r\n"), "200 OK"));
+    for (int i = 0; i < 2; i++) {
+        const char *answer = post(0, CHAT, "", ASK);
+        assert_non_null(strstr(answer, "\"content\":\"so be it\""));
+        assert_non_null(strstr(answer, "\"arguments\":\"{\\\"a\\\": 7}\""));
+    }
+    assert_non_null(strstr(post(0, CHAT, "X-Mock-Text: no", ASK), "\"content\":\"no\""));
+    assert_null(strstr(post(1, CHAT, "", ASK), "so be it"));
+    assert_non_null(strstr(behave(""), "200 OK"));
+    assert_null(strstr(post(0, CHAT, "", ASK), "so be it"));
 }
 
 int main(void)
@@ -279,6 +357,9 @@ int main(void)
         TEST(a_taken_port_is_said),
         TEST(messages_have_blocks_and_events),
         TEST(responses_have_items_and_events),
+        TEST(behaves_from_now_on),
+        cmocka_unit_test_setup_teardown(no_two_answers_have_an_id, setup_usual, teardown),
+        cmocka_unit_test_setup_teardown(an_answer_has_one_id, setup_usual, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,10 @@
 #define FOLDER     SR_SOURCE_DIR "/tests/golden/tokenizers/"
 #define TOKENS_MAX 4096
 
-static const char *const names[] = {"bert-uncased", "bert-cased",   "roberta",    "modernbert",   "qwen",
-                                    "llama3",       "mmbert",       "gemma",      "gemma-whole",  "llama2",
-                                    "mixture",      "unigram-xlmr", "unigram-t5", "unigram-whole"};
+static const char *const names[] = {"bert-uncased", "bert-cased",    "roberta",   "modernbert",
+                                    "qwen",         "llama3",        "mmbert",    "gemma",
+                                    "gemma-whole",  "llama2",        "mixture",   "unigram-xlmr",
+                                    "unigram-t5",   "unigram-whole", "deberta-v3"};
 #define NAMES (sizeof names / sizeof *names)
 
 static struct sr_tokenizer *open_named(const char *name)

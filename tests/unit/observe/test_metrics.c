@@ -3,13 +3,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "observe/exposition.h"
 #include "observe/lines.h"
-#include "observe/metrics.h"
 #include "observe/process.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ static char *render(void)
 {
     struct sr_buf out;
     sr_buf_init(&out, 16 << 20);
-    assert_int_equal(sr_metrics_render(metrics, &out), SR_OK);
+    assert_int_equal(sr_expose_metrics(metrics, SR_EXPOSITION_TEXT, &out), SR_OK);
     return out.data;
 }
 
@@ -310,13 +311,142 @@ static void the_process_is_described(void **state)
     (void)state;
     struct sr_buf out;
     sr_buf_init(&out, 65536);
-    assert_int_equal(sr_process_metrics(&out), SR_OK);
+    assert_int_equal(sr_expose_process(SR_EXPOSITION_TEXT, &out), SR_OK);
     assert_true(process_value(out.data, "\nprocess_resident_memory_bytes ") > 100000);
     assert_true(process_value(out.data, "\nprocess_open_fds ") >= 1);
     double age = (double)sr_clock_wall_ns() / 1e9 - process_value(out.data, "\nprocess_start_time_seconds ");
     assert_true(age > -5 && age < 3600);
     assert_true(process_value(out.data, "\nprocess_cpu_seconds_total ") >= 0);
     sr_buf_dispose(&out);
+}
+
+/* ---- exemplars and OpenMetrics ---- */
+
+static const struct sr_metrics_origin ORIGIN = {
+    .trace = {0x0a, 0xf7, [15] = 0x9c}, .span = {0xb7, [7] = 0x31}, .at_ns = UINT64_C(1700000000123456789)};
+
+static char *expose(enum sr_exposition form)
+{
+    struct sr_buf out;
+    sr_buf_init(&out, 16 << 20);
+    assert_int_equal(sr_expose_metrics(metrics, form, &out), SR_OK);
+    assert_int_equal(sr_expose_process(form, &out), SR_OK);
+    assert_int_equal(sr_expose_end(form, &out), SR_OK);
+    return out.data;
+}
+
+static void an_exemplar_names_the_trace_of_its_bucket(void **state)
+{
+    (void)state;
+    sr_metrics_observe(metrics, SR_METRIC_ROUTING_LATENCY, 3e-6, NULL, &ORIGIN);
+    sr_metrics_observe(metrics, SR_METRIC_ROUTING_LATENCY, 4e-6, NULL, NULL);
+    sr_metrics_add(metrics, SR_METRIC_ROUTING_LATENCY, 0.3, NULL);
+    char *text = expose(SR_EXPOSITION_OPENMETRICS);
+    assert_non_null(strstr(
+        text,
+        "llm_model_routing_latency_seconds_bucket{le=\"5e-06\"} 2 # {trace_id=\"0af7000000000000000000000000"
+        "009c\",span_id=\"b700000000000031\"} 3e-06 1700000000.123\n"));
+    assert_non_null(strstr(text, "llm_model_routing_latency_seconds_bucket{le=\"0.5\"} 3\n"));
+    sr_mem_free(text);
+    text = expose(SR_EXPOSITION_TEXT);
+    assert_null(strstr(text, "trace_id"));
+    assert_null(strstr(text, "# EOF"));
+    assert_non_null(strstr(text, "llm_model_routing_latency_seconds_bucket{le=\"5e-06\"} 2\n"));
+    sr_mem_free(text);
+}
+
+static void openmetrics_names_counters_without_total_and_ends(void **state)
+{
+    (void)state;
+    sr_metrics_add(metrics, SR_METRIC_REQUESTS, 1, &SR_LIT("m"));
+    char *text = expose(SR_EXPOSITION_OPENMETRICS);
+    assert_non_null(
+        strstr(text, "# TYPE llm_model_requests counter\nllm_model_requests_total{model=\"m\"} 1\n"));
+    assert_non_null(strstr(text, "# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total "));
+    size_t n = strlen(text);
+    assert_string_equal(text + n - 6, "# EOF\n");
+    assert_null(strstr(text, "\n\n"));
+    sr_mem_free(text);
+    for (int i = 0; i < SR_METRICS; i++) {
+        const struct sr_metric_description *what = sr_metrics_describe((enum sr_metric)i);
+        n = strlen(what->name);
+        if (what->kind == SR_SERIES_COUNTER)
+            assert_string_equal(what->name + n - 6, "_total");
+        assert_null(strpbrk(what->help, "\"\\\n"));
+    }
+}
+
+static void the_scraper_chooses_the_format(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *accept;
+        enum sr_exposition form;
+    } cases[] = {
+        {"", SR_EXPOSITION_TEXT},
+        {"*/*", SR_EXPOSITION_TEXT},
+        {"text/plain", SR_EXPOSITION_TEXT},
+        {"text/plain;version=0.0.4", SR_EXPOSITION_TEXT},
+        {"application/openmetrics-text", SR_EXPOSITION_OPENMETRICS},
+        {"Application/OpenMetrics-Text; version=1.0.0; charset=utf-8", SR_EXPOSITION_OPENMETRICS},
+        {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+         "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+         SR_EXPOSITION_OPENMETRICS},
+        {"application/openmetrics-text; version=\"1.0.0\"", SR_EXPOSITION_OPENMETRICS},
+        {"application/openmetrics-text;version=2.0.0", SR_EXPOSITION_TEXT},
+        {"application/openmetrics-text;q=0", SR_EXPOSITION_TEXT},
+        {"application/openmetrics-text;q=0.000", SR_EXPOSITION_TEXT},
+        {"text/plain;q=0.9,application/openmetrics-text;q=0.5", SR_EXPOSITION_TEXT},
+        {"text/plain;q=0.5,application/openmetrics-text;q=0.50", SR_EXPOSITION_OPENMETRICS},
+        {",;=,;q=,application/openmetrics-text;;=;q", SR_EXPOSITION_OPENMETRICS},
+        {"application/openmetrics-textual", SR_EXPOSITION_TEXT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (sr_exposition_of(sr_bytes_str(cases[i].accept)) != cases[i].form)
+            fail_msg("%s", cases[i].accept);
+}
+
+static atomic_bool stop_exposing;
+
+static void *observe_much(void *arg)
+{
+    struct sr_metrics_origin origin = ORIGIN;
+    memset(origin.trace, *(int *)arg, sizeof origin.trace);
+    memset(origin.span, *(int *)arg, sizeof origin.span);
+    for (int i = 0; i < 20000; i++)
+        sr_metrics_observe(metrics, SR_METRIC_ROUTING_LATENCY, 3e-6, NULL, &origin);
+    return NULL;
+}
+
+static void *read_much(void *arg)
+{
+    struct sr_series series;
+    (void)arg;
+    while (!atomic_load(&stop_exposing)) {
+        sr_metrics_read(metrics, SR_METRIC_ROUTING_LATENCY, 0, &series);
+        for (size_t i = 0; i < series.n_buckets; i++) {
+            const struct sr_exemplar *e = &series.exemplars[i];
+            for (size_t k = 1; e->at_ns && k < sizeof e->trace; k++) /* of one thread as a whole */
+                assert_int_equal(e->trace[k], e->span[0]);
+        }
+    }
+    return NULL;
+}
+
+static void exemplars_of_many_threads_are_whole(void **state)
+{
+    (void)state;
+    int names[] = {0x11, 0x22, 0x33};
+    pthread_t writers[3], reader;
+    atomic_store(&stop_exposing, false);
+    assert_int_equal(pthread_create(&reader, NULL, read_much, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&writers[i], NULL, observe_much, &names[i]), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(writers[i], NULL);
+    atomic_store(&stop_exposing, true);
+    pthread_join(reader, NULL);
+    has("llm_model_routing_latency_seconds_count 60000\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -336,6 +466,10 @@ int main(void)
         TEST(a_full_queue_drops_and_counts),
         TEST(a_pipe_without_a_reader_drops_and_counts),
         TEST(the_process_is_described),
+        TEST(an_exemplar_names_the_trace_of_its_bucket),
+        TEST(openmetrics_names_counters_without_total_and_ends),
+        TEST(the_scraper_chooses_the_format),
+        TEST(exemplars_of_many_threads_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

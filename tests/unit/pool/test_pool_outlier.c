@@ -197,6 +197,126 @@ static void test_a_worker_that_stops(void **state)
     site_dispose(&s);
 }
 
+static bool is_first_few(void *ctx, size_t candidate)
+{
+    return candidate < *(size_t *)ctx;
+}
+
+/* One request after the other, at the first `few` workers alone; the slow one takes four times as long. */
+static void turns_of_few(struct site *s, size_t few, int rounds)
+{
+    for (size_t i = 0; i < (size_t)rounds * few; i++) {
+        struct sr_ticket ticket;
+        assert_int_equal(sr_ticket_open(&ticket, s->group, &s->arena), SR_OK);
+        int at = sr_ticket_choose_among(&ticket, is_first_few, &few);
+        assert_in_range(at, 0, few - 1);
+        sr_ticket_begin(&ticket, (size_t)at);
+        answer(s, &ticket, (at == SLOW ? 200 : 50) * MS, (at == SLOW ? 1400 : 350) * MS);
+    }
+}
+
+/* A policy that keeps a prompt with its cache uses few workers: the others say nothing. Two of many are too
+ * few to say which one is slow. */
+static void test_workers_without_requests(void **state)
+{
+    (void)state;
+    struct site s;
+    site_init(&s, "round_robin", WORKERS, &usual);
+    turns_of_few(&s, SLOW + 1, 12);
+    assert_true(is_slow(&s));
+    site_dispose(&s);
+    site_init(&s, "round_robin", WORKERS, &usual);
+    for (int i = 0; i < 12; i++) {
+        struct sr_ticket ticket;
+        assert_int_equal(sr_ticket_open(&ticket, s.group, &s.arena), SR_OK);
+        size_t at = i % 2 ? SLOW : 0;
+        sr_ticket_begin(&ticket, at);
+        answer(&s, &ticket, (at == SLOW ? 200 : 50) * MS, (at == SLOW ? 1400 : 350) * MS);
+    }
+    assert_false(is_slow(&s));
+    site_dispose(&s);
+}
+
+static uint32_t retries_of(const struct site *s)
+{
+    return atomic_load(&s->pool->retries);
+}
+
+/* A request at a worker that was found to be slow goes to one that is well and not the busiest. */
+static void test_left_behind(void **state)
+{
+    (void)state;
+    struct site s;
+    struct sr_ticket stays, busy[3];
+    site_init(&s, "round_robin", WORKERS, &usual);
+    turns(&s, 10, 1, 1);
+    while (begin(&s, &stays, NULL) != SLOW)
+        answer(&s, &stays, 50 * MS, 350 * MS);
+    assert_null(sr_ticket_left_behind(&stays));
+    turns(&s, 10, 4, 4);
+    assert_string_equal(sr_ticket_left_behind(&stays), "slow");
+    for (size_t i = 0; i < 3; i++) { /* all but one of those that are well */
+        assert_int_equal(sr_ticket_open(&busy[i], s.group, &s.arena), SR_OK);
+        sr_ticket_begin(&busy[i], 0);
+    }
+    for (int i = 0; i < 2 * WORKERS; i++) {
+        struct sr_ticket moves = {0};
+        assert_int_equal(sr_ticket_open(&moves, s.group, &s.arena), SR_OK);
+        sr_ticket_begin(&moves, SLOW);
+        int at = sr_ticket_choose_well(&moves);
+        assert_int_not_equal(at, SLOW);
+        assert_in_range(at, 1, WORKERS - 1);
+        assert_int_equal(retries_of(&s), 1);
+        sr_ticket_begin(&moves, (size_t)at);
+        assert_null(sr_ticket_left_behind(&moves));
+        sr_ticket_dispose(&moves);
+        assert_int_equal(retries_of(&s), 0);
+    }
+    for (size_t i = 0; i < 3; i++)
+        sr_ticket_dispose(&busy[i]);
+    sr_ticket_dispose(&stays);
+    site_dispose(&s);
+}
+
+/* Down and ejected workers are left too, and one that cannot be reached again and again. One that asks for a
+ * pause, or that closes its listener, answers what it has. */
+static void test_left_behind_by_failures(void **state)
+{
+    (void)state;
+    struct site s;
+    struct sr_ticket ticket;
+    struct sr_pool_ejection ejection = usual;
+    ejection.failures = 2;
+    site_init(&s, "round_robin", 2, &ejection);
+    size_t at = (size_t)begin(&s, &ticket, NULL);
+    sr_ticket_cool(&ticket, at, 30 * S);
+    assert_null(sr_ticket_left_behind(&ticket));
+    sr_ticket_report(&ticket, at, SR_TICKET_UNREACHABLE, 0);
+    assert_null(sr_ticket_left_behind(&ticket));
+    sr_ticket_report(&ticket, at, SR_TICKET_UNREACHABLE, 0);
+    assert_string_equal(sr_ticket_left_behind(&ticket), "ejected");
+    sr_ticket_report(&ticket, at, SR_TICKET_ANSWERED, 200);
+    assert_null(sr_ticket_left_behind(&ticket));
+    sr_ticket_report(&ticket, at, SR_TICKET_ANSWERED, 500);
+    assert_null(sr_ticket_left_behind(&ticket));
+    sr_ticket_report(&ticket, at, SR_TICKET_LOST, 0);
+    assert_string_equal(sr_ticket_left_behind(&ticket), "ejected");
+    pass(&s, 31 * S);
+    assert_null(sr_ticket_left_behind(&ticket));
+    assert_int_equal(sr_pool_set_down(s.pool, &s.backends[at], true), SR_OK);
+    assert_string_equal(sr_ticket_left_behind(&ticket), "down");
+    /* The other one is down as well: it stays, and has no place in the budget. */
+    assert_int_equal(sr_pool_set_down(s.pool, &s.backends[1 - at], true), SR_OK);
+    assert_int_equal(sr_ticket_choose_well(&ticket), -1);
+    assert_int_equal(retries_of(&s), 0);
+    assert_int_equal(ticket.at, at);
+    assert_true(ticket.in_flight);
+    sr_ticket_end(&ticket);
+    assert_null(sr_ticket_left_behind(&ticket));
+    sr_ticket_dispose(&ticket);
+    site_dispose(&s);
+}
+
 static void test_prefix_leaves_a_slow_worker(void **state)
 {
     (void)state;
@@ -256,6 +376,9 @@ int main(void)
         cmocka_unit_test(test_again_is_longer),
         cmocka_unit_test(test_what_is_not_slow),
         cmocka_unit_test(test_a_worker_that_stops),
+        cmocka_unit_test(test_workers_without_requests),
+        cmocka_unit_test(test_left_behind),
+        cmocka_unit_test(test_left_behind_by_failures),
         cmocka_unit_test(test_prefix_leaves_a_slow_worker),
         cmocka_unit_test(test_a_slow_worker_is_better_than_none),
     };

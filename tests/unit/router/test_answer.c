@@ -1,4 +1,5 @@
 /* Answers: headers, usage removed from streams, token counts, pass-through. */
+#include "router/exchange/exchange.h"
 #include "tests/unit/exchange_util.h"
 
 static const char yaml[] =
@@ -203,6 +204,58 @@ static void test_tokens_of_dialects(void **state)
         }
 }
 
+/* Why answers end, whatever the chunks; a word that no API has is not told. */
+static void test_finish_reasons(void **state)
+{
+    static const char json[] = "application/json", stream[] = "text/event-stream";
+    static const struct {
+        const char *path, *type, *answer, *reasons[3];
+    } cases[] = {
+        {"/v1/chat/completions",
+         json,
+         "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"content\":\"\\\"finish_reason\\\":"
+         "\\\"abort\\\"\"}},"
+         "{\"finish_reason\":\"tool_calls\"},{\"finish_reason\":\"length\"}]}",
+         {"length", "tool_calls"}},
+        {"/v1/chat/completions",
+         json,
+         "{\"choices\":[{\"finish_reason\":\"secret of the user\"}]}",
+         {"other"}},
+        {"/v1/chat/completions",
+         json,
+         "{\"choices\":[{\"finish_reason\":null},{\"finish_reason\":\"\"}]}",
+         {0}},
+        {"/v1/chat/completions",
+         stream,
+         "data: {\"choices\":[{\"delta\":{\"content\":\"a_reason\\\": "
+         "\\\"abort\"},\"finish_reason\":null}]}\n\n"
+         "data: {\"choices\":[{\"delta\":{},\"finish_reason\" : \"stop\"}]}\n\ndata: [DONE]\n\n",
+         {"stop"}},
+        {"/v1/messages",
+         stream,
+         "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},"
+         "\"usage\":{\"output_tokens\":5}}\n\n",
+         {"end_turn"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t chunk = 1; chunk < 90; chunk += 2) {
+            struct sr_header_edits edits = {.struct_size = sizeof edits};
+            bool streamed = cases[i].type == stream;
+            sr_exchange *x = ask_path(*state, cases[i].path,
+                                      streamed ? "{\"model\":\"small\",\"messages\":[],\"stream\":true}"
+                                               : "{\"model\":\"small\",\"messages\":[]}",
+                                      0);
+            uint32_t expected = 0;
+            for (size_t k = 0; cases[i].reasons[k]; k++)
+                expected |= sr_finish_bit(sr_bytes_str(cases[i].reasons[k]));
+            free(answer(x, 200, cases[i].type, cases[i].answer, chunk, &edits));
+            if (x->answer.usage.usage.finish != expected)
+                fail_msg("%zu in chunks of %zu: %x", i, chunk, x->answer.usage.usage.finish);
+            sr_exchange_end(x, SR_END_COMPLETE);
+        }
+    assert_string_equal(sr_finish_name(SR_FINISH_REASONS - 1), "other");
+}
+
 static void test_answer_headers(void **state)
 {
     struct sr_header_edits edits = {.struct_size = sizeof edits};
@@ -285,15 +338,11 @@ static void test_odd_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_usage_is_taken_out),
-        cmocka_unit_test(test_usage_that_was_asked_for_stays),
-        cmocka_unit_test(test_odd_streams_pass),
-        cmocka_unit_test(test_pass_through_is_not_copied),
-        cmocka_unit_test(test_token_metrics),
-        cmocka_unit_test(test_tokens_of_dialects),
-        cmocka_unit_test(test_answer_headers),
-        cmocka_unit_test(test_upstream_errors),
-        cmocka_unit_test(test_upstream_may_not_speak_for_us),
+        cmocka_unit_test(test_usage_is_taken_out), cmocka_unit_test(test_usage_that_was_asked_for_stays),
+        cmocka_unit_test(test_odd_streams_pass),   cmocka_unit_test(test_pass_through_is_not_copied),
+        cmocka_unit_test(test_token_metrics),      cmocka_unit_test(test_tokens_of_dialects),
+        cmocka_unit_test(test_finish_reasons),     cmocka_unit_test(test_answer_headers),
+        cmocka_unit_test(test_upstream_errors),    cmocka_unit_test(test_upstream_may_not_speak_for_us),
         cmocka_unit_test(test_odd_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

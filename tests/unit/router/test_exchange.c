@@ -254,9 +254,12 @@ static void test_head_refusals(void **state)
     check_head(*state, "POST", "/v1/%2E%2e/metrics", "a", "b", 404, "endpoint not found");
     check_head(*state, "POST", "/v1/chat%2fcompletions", "a", "b", 400, "invalid_path");
     check_head(*state, "GET", "/v1/models/%2e%2e/chat/completions", "a", "b", 405, "method not allowed");
-    check_head(*state, "POST", "/v1/chat/completions", "content-encoding", "gzip", 415, "uncompressed");
-    check_head(*state, "POST", "/v1/audio/transcriptions", "content-type", "multipart/form-data; boundary=x",
-               400, "multipart");
+    check_head(*state, "POST", "/v1/chat/completions", "content-encoding", "br", 415, "use gzip or deflate");
+    check_head(*state, "POST", "/v1/chat/completions", "content-encoding", "gzip, gzip", 415, "not known");
+    check_head(*state, "POST", "/v1/audio/transcriptions", "content-type", "multipart/mixed; boundary=x", 400,
+               "multipart/form-data");
+    check_head(*state, "POST", "/v1/chat/completions", "content-type", "multipart/form-data; boundary=x", 400,
+               "send JSON");
     struct sr_request_head head = head_of("POST", "/v1/chat/completions");
     head.has_body = false;
     sr_exchange *x = sr_exchange_new(*state, &head, NULL);

@@ -151,7 +151,7 @@ static void test_keys(void **state)
     static const char *const bad[][3] = {{"authorization", "Bearer sk-sr-0123456788", SR_CODE_WRONG_KEY},
                                          {"authorization", "Basic sk-sr-0123456789", SR_CODE_NO_KEY},
                                          {"authorization", "Bearer", SR_CODE_NO_KEY},
-                                         {"authorization", "Bearer client-of-another", SR_CODE_NO_KEY},
+                                         {"authorization", "Bearer client-of-another", SR_CODE_WRONG_KEY},
                                          {"x-other", "sk-sr-0123456789", SR_CODE_NO_KEY},
                                          {"x-api-key", "sk-sr-9876543210", SR_CODE_EXPIRED_KEY},
                                          {"x-api-key", "sk-sr-", SR_CODE_WRONG_KEY}};

@@ -130,7 +130,7 @@ static void test_measure(void **state)
     sr_measure_verdict(&r, router, metrics);
     sr_measure_end(&r, router, metrics);
     sr_buf_init(&text, 1 << 20);
-    assert_int_equal(sr_metrics_render(metrics, &text), SR_OK);
+    assert_int_equal(sr_expose_metrics(metrics, SR_EXPOSITION_TEXT, &text), SR_OK);
     check_has(&text, "llm_model_requests_total{model=\"small\"} 1");
     check_has(&text, "outcome=\"routed\"} 1");
     sr_buf_dispose(&text);

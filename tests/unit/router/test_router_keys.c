@@ -212,6 +212,9 @@ static void test_prices(void **state)
     static const char answer[] =
         "{\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":2,\"cache_creation_input_tokens\":1,"
         "\"prompt_tokens_details\":{\"cached_tokens\":4}}}";
+    static const char of_openai[] =
+        "{\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":2,"
+        "\"prompt_tokens_details\":{\"cached_tokens\":4,\"cache_write_tokens\":1}}}";
     static const struct {
         const char *pricing, *cost;
     } cases[] = {
@@ -220,20 +223,20 @@ static void test_prices(void **state)
         {"prompt_per_1m: 1000000, cached_input_per_1m: 500000", "currency=\"USD\"} 8\n"},
         {"prompt_per_1m: 1000000, cache_write_per_1m: 2000000", "currency=\"USD\"} 11\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        const char *pricing = cases[i / 2].pricing, *body = i % 2 ? of_openai : answer;
         char yaml[1000];
         struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
         struct sr_header_edits edits = {.struct_size = sizeof edits};
         const struct sr_bytes *slices;
         size_t n;
-        snprintf(yaml, sizeof yaml, ONE_MODEL("endpoint: '127.0.0.1:1'", ", pricing: {%s}"),
-                 cases[i].pricing);
+        snprintf(yaml, sizeof yaml, ONE_MODEL("endpoint: '127.0.0.1:1'", ", pricing: {%s}"), pricing);
         sr_runtime *runtime = open_yaml(yaml);
         sr_exchange *x = ask(runtime, ASK_NAMED);
         sr_exchange_answer_head(x, 200, &type, 1, &edits);
-        sr_exchange_answer_body(x, answer, sizeof answer - 1, true, &slices, &n);
+        sr_exchange_answer_body(x, body, strlen(body), true, &slices, &n);
         sr_exchange_end(x, SR_END_COMPLETE);
-        assert_true(has_metric(runtime, cases[i].cost));
+        assert_true(has_metric(runtime, cases[i / 2].cost));
         sr_runtime_close(runtime);
     }
 }

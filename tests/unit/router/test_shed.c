@@ -25,7 +25,8 @@
     "    - {name: near, priority: 5, rules: {type: embedding, name: near}, modelRefs: [{model: thinker}]}\n"
 #define LOADED                                                                                               \
     "global:\n"                                                                                              \
-    "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}}}\n"                          \
+    "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}},\n"                          \
+    "                  modules: {prompt_guard: {positive_labels: [jailbreak, label 1]}}}\n"                  \
     "  semroute: {signal_deadline_ms: 1, signal_deadline_ms_per_kib: 0, signal_deadline_max_ms: 1, "         \
     "workers: 1, inference: {neural: '" MODEL "/bundle', ask_below: 1, neural_precision: fp32}}\n"
 #define LINEAR                                                                                               \
@@ -36,7 +37,8 @@
     "       plugins: [{type: guard, configuration: {action: block}}]}\n"
 #define ENGINE                                                                                               \
     "global:\n"                                                                                              \
-    "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}}}\n"                          \
+    "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}},\n"                          \
+    "                  modules: {prompt_guard: {positive_labels: [jailbreak, label 1]}}}\n"                  \
     "  semroute: {inference: {neural: '" MODEL                                                               \
     "/bundle', ask_below: 1, neural_precision: fp32, queue_jobs: 4}}\n"
 

@@ -2,6 +2,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "router/toolbox/database.h"
+#include "router/toolbox/history.h"
 #include "router/toolbox/kept.h"
 
 #include <stdio.h>
@@ -135,6 +136,112 @@ static void test_database(void **state)
     refused("[", "");
 }
 
+/* A tool of test_history: how it fits, and its category. */
+struct ranked {
+    const char *name;
+    float score;
+    const char *category;
+};
+
+/* The name of the tool that is first of these two, after these calls, "" and all of them oldest first. */
+static const char *first_of(const struct sr_config_tool_history *settings, const struct ranked *of,
+                            const char *const *names, size_t n)
+{
+    struct sr_tool tools[2];
+    struct sr_tool_rank ranks[2];
+    struct sr_tool_calls calls = {.n = n};
+    struct sr_tool_question question = {.category = SR_LIT("Math"), .category_confidence = 0.9};
+    struct sr_tool_set set = {tools, 2, vectors, D};
+    for (size_t i = 0; i < 2; i++) {
+        tools[i] =
+            (struct sr_tool){.name = sr_bytes_str(of[i].name), .category = sr_bytes_str(of[i].category)};
+        ranks[i] = (struct sr_tool_rank){(uint32_t)i, of[i].score, of[i].score};
+    }
+    for (size_t i = 0; i < n; i++)
+        calls.names[n - 1 - i] = sr_bytes_str(names[i]);
+    sr_tools_rank_history(&set, &question, &calls, settings, ranks, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(ranks[i].similarity >= of[ranks[i].at].score && /* stays */
+                    ranks[i].similarity <= of[ranks[i].at].score);
+    assert_int_not_equal(ranks[0].at, ranks[1].at);
+    return of[ranks[0].at].name;
+}
+
+#define FIRST(settings, of, ...)                                                                             \
+    first_of(settings, of, (const char *const[]){__VA_ARGS__},                                               \
+             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static void test_history(void **state)
+{
+    (void)state;
+    const struct sr_config_tool_history defaults = {
+        .on = true, .window = 8, .semantic = 1, .history = 1, .falls_back = true};
+    struct sr_config_tool_history s = defaults;
+    const struct ranked even[] = {{"c", 0.5f, ""}, {"b", 0.5f, ""}},
+                        plan[] = {{"best", 0.96f, ""}, {"next", 0.38f, ""}};
+    const struct ranked loop[] = {{"spam", 0.99f, ""}, {"other", 0.4f, ""}};
+    const struct ranked near[] = {{"best", 0.5f, "law"}, {"sums", 0.4f, "math"}};
+
+    /* What followed the newest tool before is likely. */
+    assert_string_equal(FIRST(&s, even, "a", "b", "b"), "b");
+    assert_string_equal(FIRST(&s, even, "a", "c", "b", "a"), "c");
+    assert_string_equal(FIRST(&s, plan, "open", "next", "next"), "next");
+    assert_string_equal(FIRST(&s, plan, "open", "next", "open"), "next");
+    s.window = 2; /* nothing followed `next` inside of it */
+    assert_string_equal(FIRST(&s, plan, "next", "next", "open"), "best");
+    s = defaults;
+
+    /* Nothing is known: an immediate repetition is not likely. */
+    assert_string_equal(FIRST(&s, even, "c"), "b");
+    assert_string_equal(FIRST(&s, even, "b"), "c");
+    assert_string_equal(FIRST(&s, plan, "stranger"), "best");
+
+    /* Three of eight calls are a confidence of .375; four of one tool count .35 each. */
+    s.min_confidence = 0.375;
+    assert_string_equal(FIRST(&s, plan, "open", "next", "next"), "next");
+    s.min_confidence = 0.38;
+    assert_string_equal(FIRST(&s, plan, "open", "next", "next"), "best");
+    s.falls_back = false;
+    assert_string_equal(FIRST(&s, plan, "open", "next", "next"), "next");
+    s = defaults;
+    s.min_confidence = 0.2;
+    assert_string_equal(FIRST(&s, plan, "next", "next", "next"), "next");
+    assert_string_equal(FIRST(&s, plan, "next", "next", "next", "next"), "best");
+
+    /* A tool that was called again and again is not offered first, the first call is free. */
+    s = defaults;
+    assert_string_equal(FIRST(&s, loop, "spam", "spam", "spam", "pivot"), "spam");
+    s.repetition = 0.5;
+    assert_string_equal(FIRST(&s, loop, "spam", "spam", "spam", "pivot"), "other");
+    assert_string_equal(FIRST(&s, loop, "spam", "pivot"), "spam");
+
+    /* The question's domain; without calls it counts where nothing falls back. */
+    s = defaults;
+    assert_string_equal(FIRST(&s, near, "x"), "best");
+    s.prior = 1;
+    assert_string_equal(FIRST(&s, near, "x"), "sums");
+    assert_string_equal(first_of(&s, near, NULL, 0), "best");
+    s.falls_back = false;
+    assert_string_equal(first_of(&s, near, NULL, 0), "sums");
+
+    /* Without weights the similarity decides. */
+    s.semantic = s.history = s.prior = 0;
+    assert_string_equal(FIRST(&s, plan, "open", "next", "next"), "best");
+}
+
+/* More calls than a window has room for are cut, and a window above its calls is not read past them. */
+static void test_history_is_bounded(void **state)
+{
+    (void)state;
+    const struct sr_config_tool_history s = {
+        .on = true, .window = (int)SR_TOOL_CALLS_MAX, .semantic = 1, .history = 1, .falls_back = true};
+    const struct ranked plan[] = {{"best", 0.96f, ""}, {"next", 0.38f, ""}};
+    const char *names[SR_TOOL_CALLS_MAX];
+    for (size_t i = 0; i < SR_TOOL_CALLS_MAX; i++)
+        names[i] = i % 2 ? "open" : "next";
+    assert_string_equal(first_of(&s, plan, names, SR_TOOL_CALLS_MAX), "next");
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -152,10 +259,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_rank),
-        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_database),
+        cmocka_unit_test(test_words),   cmocka_unit_test(test_rank),
+        cmocka_unit_test(test_history), cmocka_unit_test(test_history_is_bounded),
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_database),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,7 +5,8 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "serve/admin/embed_request.h"
+#include "router/embed/request.h"
+#include "serve/admin/embed.h"
 #include "tests/unit/doc_path.h"
 
 #include <stdio.h>
@@ -13,46 +14,46 @@
 #define MODEL "all-MiniLM-L6-v2"
 
 struct sample {
-    enum sr_api_embed_kind kind;
+    enum sr_embeddings_kind kind;
     const char *body;
     int status;
     size_t n;
 };
 
 static const struct sample samples[] = {
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\",\"b\"]}", 200, 2},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"model\":\"auto\",\"dimension\":null,\"images\":[]}", 200, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"model\":\"" MODEL "\"}", 200, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"model\":\"sentence-transformers/" MODEL "\"}", 200, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"model\":\"\"}", 200, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"model\":\"L6-v2\"}", 400, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"model\":\"x/\"}", 400, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[]}", 400, 0},
-    {SR_API_EMBEDDINGS, "{\"texts\":{\"a\":\"b\"}}", 400, 0},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\",null]}", 400, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"dimension\":\"64\"}", 400, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"dimension\":65536}", 400, 1},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"a\"],\"target_layer\":-1}", 400, 1},
-    {SR_API_EMBEDDINGS, "{\"input\":\"one\",\"model\":\"auto\",\"encoding_format\":\"float\"}", 200, 1},
-    {SR_API_EMBEDDINGS, "{\"input\":[\"one\",\"two\"],\"dimensions\":8}", 200, 2},
-    {SR_API_EMBEDDINGS, "{\"input\":\"one\",\"encoding_format\":\"hex\"}", 400, 1},
-    {SR_API_EMBEDDINGS, "{\"input\":\"one\",\"model\":\"gpt\"}", 404, 1},
-    {SR_API_EMBEDDINGS, "{\"input\":[1,2]}", 400, 0},
-    {SR_API_EMBEDDINGS, "{\"texts\":[\"\"]}", 200, 1},
-    {SR_API_OPENAI, "{\"input\":\"one\"}", 200, 1},
-    {SR_API_OPENAI, "{\"texts\":[\"one\"]}", 400, 0},
-    {SR_API_OPENAI, "{\"input\":\"\"}", 400, 0},
-    {SR_API_OPENAI, "{\"input\":\"one\",\"dimensions\":0}", 400, 1},
-    {SR_API_OPENAI, "{\"input\":\"one\",\"encoding_format\":7}", 400, 1},
-    {SR_API_OPENAI, "{\"input\":\"one\",\"encoding_format\":null}", 200, 1},
-    {SR_API_SIMILARITY, "{\"text1\":\"a\",\"text2\":\"b\"}", 200, 2},
-    {SR_API_SIMILARITY, "{\"text1\":\"a\",\"text2\":2}", 400, 1},
-    {SR_API_SIMILARITY, "{\"input\":\"a\"}", 400, 0},
-    {SR_API_SIMILARITIES, "{\"query\":\"q\",\"candidates\":[\"a\",\"b\"],\"top_k\":1}", 200, 3},
-    {SR_API_SIMILARITIES, "{\"query\":\"q\",\"candidates\":\"a\"}", 400, 1},
-    {SR_API_SIMILARITIES, "{\"query\":\"q\",\"candidates\":[\"a\"],\"top_k\":-1}", 400, 2},
-    {SR_API_SIMILARITIES, "7", 400, 0},
-    {SR_API_SIMILARITIES, "", 400, 0},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\",\"b\"]}", 200, 2},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"model\":\"auto\",\"dimension\":null,\"images\":[]}", 200, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"model\":\"" MODEL "\"}", 200, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"model\":\"sentence-transformers/" MODEL "\"}", 200, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"model\":\"\"}", 200, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"model\":\"L6-v2\"}", 400, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"model\":\"x/\"}", 400, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[]}", 400, 0},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":{\"a\":\"b\"}}", 400, 0},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\",null]}", 400, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"dimension\":\"64\"}", 400, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"dimension\":65536}", 400, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"a\"],\"target_layer\":-1}", 400, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"input\":\"one\",\"model\":\"auto\",\"encoding_format\":\"float\"}", 200, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"input\":[\"one\",\"two\"],\"dimensions\":8}", 200, 2},
+    {SR_EMBEDDINGS_NATIVE, "{\"input\":\"one\",\"encoding_format\":\"hex\"}", 400, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"input\":\"one\",\"model\":\"gpt\"}", 404, 1},
+    {SR_EMBEDDINGS_NATIVE, "{\"input\":[1,2]}", 400, 0},
+    {SR_EMBEDDINGS_NATIVE, "{\"texts\":[\"\"]}", 200, 1},
+    {SR_EMBEDDINGS_OPENAI, "{\"input\":\"one\"}", 200, 1},
+    {SR_EMBEDDINGS_OPENAI, "{\"texts\":[\"one\"]}", 400, 0},
+    {SR_EMBEDDINGS_OPENAI, "{\"input\":\"\"}", 400, 0},
+    {SR_EMBEDDINGS_OPENAI, "{\"input\":\"one\",\"dimensions\":0}", 400, 1},
+    {SR_EMBEDDINGS_OPENAI, "{\"input\":\"one\",\"encoding_format\":7}", 400, 1},
+    {SR_EMBEDDINGS_OPENAI, "{\"input\":\"one\",\"encoding_format\":null}", 200, 1},
+    {SR_EMBEDDINGS_PAIR, "{\"text1\":\"a\",\"text2\":\"b\"}", 200, 2},
+    {SR_EMBEDDINGS_PAIR, "{\"text1\":\"a\",\"text2\":2}", 400, 1},
+    {SR_EMBEDDINGS_PAIR, "{\"input\":\"a\"}", 400, 0},
+    {SR_EMBEDDINGS_RANKING, "{\"query\":\"q\",\"candidates\":[\"a\",\"b\"],\"top_k\":1}", 200, 3},
+    {SR_EMBEDDINGS_RANKING, "{\"query\":\"q\",\"candidates\":\"a\"}", 400, 1},
+    {SR_EMBEDDINGS_RANKING, "{\"query\":\"q\",\"candidates\":[\"a\"],\"top_k\":-1}", 400, 2},
+    {SR_EMBEDDINGS_RANKING, "7", 400, 0},
+    {SR_EMBEDDINGS_RANKING, "", 400, 0},
 };
 
 static void takes_what_it_may(void **state)
@@ -60,47 +61,47 @@ static void takes_what_it_may(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         const struct sample *s = &samples[i];
-        struct sr_api_embed_request request;
+        struct sr_embeddings_request request;
         struct sr_err err = {0};
-        int status = sr_api_embed_parse(&request, s->kind, sr_bytes_str(s->body), MODEL, &err);
+        int status = sr_embeddings_parse(&request, s->kind, sr_bytes_str(s->body), MODEL, &err);
         if (status != s->status || request.n != s->n || (status != 200) != (err.message[0] != '\0'))
             fail_msg("%s: %d, %zu texts, \"%s\"", s->body, status, request.n, err.message);
-        sr_api_embed_dispose(&request);
+        sr_embeddings_dispose(&request);
     }
 }
 
 static void knows_its_settings(void **state)
 {
-    struct sr_api_embed_request r;
+    struct sr_embeddings_request r;
     struct sr_err err = {0};
     (void)state;
     struct sr_bytes body = SR_LIT(
         "{\"input\":\"caf\\u00e9\",\"dimensions\":61,\"encoding_format\":\"base64\",\"target_layer\":3}");
-    assert_int_equal(sr_api_embed_parse(&r, SR_API_EMBEDDINGS, body, MODEL, &err), 200);
+    assert_int_equal(sr_embeddings_parse(&r, SR_EMBEDDINGS_NATIVE, body, MODEL, &err), 200);
     assert_true(r.openai && r.base64 && r.dimension == 61 && r.layer == 0);
     assert_true(sr_bytes_eq(r.texts[0], SR_LIT("caf\xC3\xA9")));
-    sr_api_embed_dispose(&r);
+    sr_embeddings_dispose(&r);
     body = SR_LIT("{\"query\":\"q\",\"candidates\":[\"c\"],\"top_k\":5,\"dimension\":64,\"target_layer\":3}");
-    assert_int_equal(sr_api_embed_parse(&r, SR_API_SIMILARITIES, body, MODEL, &err), 200);
+    assert_int_equal(sr_embeddings_parse(&r, SR_EMBEDDINGS_RANKING, body, MODEL, &err), 200);
     assert_true(!r.openai && r.dimension == 64 && r.layer == 3 && r.top_k == 5);
     assert_true(sr_bytes_eq(r.texts[0], SR_LIT("q")) && sr_bytes_eq(r.texts[1], SR_LIT("c")));
-    sr_api_embed_dispose(&r);
+    sr_embeddings_dispose(&r);
 }
 
 static void too_many_texts(void **state)
 {
-    static char body[(SR_API_EMBED_TEXTS_MAX + 1) * 4 + 32];
+    static char body[(SR_EMBEDDINGS_TEXTS_MAX + 1) * 4 + 32];
     (void)state;
-    for (size_t n = SR_API_EMBED_TEXTS_MAX; n <= SR_API_EMBED_TEXTS_MAX + 1; n++) {
-        struct sr_api_embed_request r;
+    for (size_t n = SR_EMBEDDINGS_TEXTS_MAX; n <= SR_EMBEDDINGS_TEXTS_MAX + 1; n++) {
+        struct sr_embeddings_request r;
         struct sr_err err = {0};
         size_t at = (size_t)snprintf(body, sizeof body, "{\"query\":\"q\",\"candidates\":[");
         for (size_t i = 0; i < n; i++)
             at += (size_t)snprintf(body + at, sizeof body - at, "%s\"\"", i ? "," : "");
         at += (size_t)snprintf(body + at, sizeof body - at, "]}");
-        int status = sr_api_embed_parse(&r, SR_API_SIMILARITIES, sr_bytes_of(body, at), MODEL, &err);
-        assert_int_equal(status, n > SR_API_EMBED_TEXTS_MAX ? 413 : 200);
-        sr_api_embed_dispose(&r);
+        int status = sr_embeddings_parse(&r, SR_EMBEDDINGS_RANKING, sr_bytes_of(body, at), MODEL, &err);
+        assert_int_equal(status, n > SR_EMBEDDINGS_TEXTS_MAX ? 413 : 200);
+        sr_embeddings_dispose(&r);
     }
 }
 
@@ -135,13 +136,13 @@ static void survives_without_memory(void **state)
     struct sr_bytes body = SR_LIT("{\"texts\":[\"one\",\"two\"],\"dimension\":64}");
     (void)state;
     for (size_t nth = 1;; nth++) {
-        struct sr_api_embed_request r;
+        struct sr_embeddings_request r;
         struct sr_err err = {0};
         sr_mem_fail_at(nth);
-        int status = sr_api_embed_parse(&r, SR_API_EMBEDDINGS, body, MODEL, &err);
+        int status = sr_embeddings_parse(&r, SR_EMBEDDINGS_NATIVE, body, MODEL, &err);
         bool reached = sr_mem_count() >= nth;
         sr_mem_fail_at(0);
-        sr_api_embed_dispose(&r);
+        sr_embeddings_dispose(&r);
         assert_int_equal(status, reached ? 503 : 200);
         if (!reached)
             break;

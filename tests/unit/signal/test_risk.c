@@ -15,9 +15,9 @@ static const struct sr_fusion fusion = {
 
 /* A unit as both tiers read it; `is_long`: its passages count. */
 struct unit {
-    struct sr_risk_window linear[2 * MOST], neural[2 * MOST], passages[8 * MOST];
+    struct sr_risk_window linear[2 * MOST], neural[2 * MOST], passages[8 * MOST], alone[8 * MOST];
     struct sr_risk_range whole[2];
-    size_t n_linear, n_neural, n_whole, n_passages;
+    size_t n_linear, n_neural, n_whole, n_passages, n_alone;
     bool is_long;
     uint32_t end;
 };
@@ -33,6 +33,8 @@ static float risk_of(const struct unit *unit)
                                   .n_whole = copy.n_whole,
                                   .passages = copy.passages,
                                   .n_passages = copy.n_passages,
+                                  .alone = copy.alone,
+                                  .n_alone = copy.n_alone,
                                   .stretches = copy.is_long ? sr_risk_stretches(copy.end) : 0};
     return sr_risk_of(&sides, &fusion).risk;
 }
@@ -58,6 +60,8 @@ static void add_text(struct unit *unit, uint32_t windows, bool neural, unsigned 
     }
     for (uint32_t at = from; unit->is_long && at < end; at += 400)
         unit->passages[unit->n_passages++] = (struct sr_risk_window){at, at + 390, some_risk(seed), 1, 0};
+    for (uint32_t at = from; unit->is_long && at < end; at += 400 * (1 + (uint32_t)rand_r(seed) % 4))
+        unit->alone[unit->n_alone++] = (struct sr_risk_window){at, at + 390, some_risk(seed), 1, 0};
     for (uint32_t at = from; neural && at < end; at += 900)
         unit->neural[unit->n_neural++] = (struct sr_risk_window){at, at + 1000, some_risk(seed), 0, 0};
     if (neural && rand_r(seed) % 2)
@@ -116,7 +120,8 @@ static float odds(float risk)
     return logf(risk) - log1pf(-risk);
 }
 
-/* What is added to a long unit takes no more than its length does: never more than SR_RISK_LONG_MOST. */
+/* What is added to a long unit takes no more than its length does, which is never more than
+ * SR_RISK_LONG_MOST, and than a passage that is read alone does. */
 static void added_text_costs_a_long_unit_little(void **state)
 {
     unsigned seed = 13;
@@ -127,7 +132,7 @@ static void added_text_costs_a_long_unit_little(void **state)
         float alone = odds(risk_of(&unit)), before = sr_risk_long_shift(sr_risk_stretches(unit.end));
         add_text(&unit, 1 + (uint32_t)rand_r(&seed) % 8, rand_r(&seed) % 3 != 0, &seed);
         float after = sr_risk_long_shift(sr_risk_stretches(unit.end));
-        assert_true(odds(risk_of(&unit)) >= alone - (after - before) - 1e-3F);
+        assert_true(odds(risk_of(&unit)) >= alone - (after - before) - SR_RISK_ALONE_MOST - 1e-3F);
     }
 }
 
@@ -150,6 +155,27 @@ static void a_long_unit_mixes_windows_with_passages(void **state)
     assert_true(fabsf(odds(risk_of(&unit)) - want) < 1e-3F);
     unit.n_whole = 0; /* the neural classifier has not read all of it */
     assert_true(risk_of(&unit) >= SR_RISK_MAX);
+}
+
+/* Of the passages that were read alone in a window the highest counts, with the window; elsewhere none does.
+ */
+static void what_was_read_alone_counts_in_its_window(void **state)
+{
+    struct unit unit = {.is_long = true, .end = 4096};
+    float shift = sr_risk_long_shift(4), rest = 1 - SR_RISK_ALONE;
+    (void)state;
+    unit.neural[unit.n_neural++] = (struct sr_risk_window){0, 1000, 0.4F, 0, 0};
+    unit.neural[unit.n_neural++] = (struct sr_risk_window){900, 1900, 0.3F, 0, 0};
+    unit.alone[unit.n_alone++] = (struct sr_risk_window){2000, 2100, 0.99F, 1, 0};
+    assert_true(fabsf(odds(risk_of(&unit)) - (odds(0.4F) - shift)) < 1e-3F);
+    unit.alone[unit.n_alone++] = (struct sr_risk_window){100, 200, 0.2F, 1, 0};
+    unit.alone[unit.n_alone++] = (struct sr_risk_window){300, 400, 0.95F, 1, 0};
+    float want = SR_RISK_ALONE * odds(0.95F) + rest * odds(0.4F) - shift;
+    assert_true(fabsf(odds(risk_of(&unit)) - want) < 1e-3F);
+    unit.alone[1].risk = unit.alone[2].risk = 0.001F; /* it takes no more off than the limit */
+    assert_true(fabsf(odds(risk_of(&unit)) - (odds(0.4F) - SR_RISK_ALONE_MOST - shift)) < 1e-3F);
+    unit.is_long = false; /* a short unit has none */
+    assert_true(fabsf(risk_of(&unit) - 0.4F) < 1e-5F);
 }
 
 static void the_bar_rises_with_the_length(void **state)
@@ -185,7 +211,8 @@ static void edges(void **state)
     struct unit unit = {.n_linear = 0};
     (void)state;
     assert_true(risk_of(&unit) <= 0);
-    unit.neural[unit.n_neural++] = (struct sr_risk_window){5, 9, 0.75F, 0, 2};
+    unit.neural[unit.n_neural++] =
+        (struct sr_risk_window){.start = 5, .end = 9, .risk = 0.75F, .disguise = 2};
     assert_true(fabsf(risk_of(&unit) - 0.75F) < 1e-6F); /* no linear tier */
     unit.linear[unit.n_linear++] = (struct sr_risk_window){0, 9, 1, 1, 0};
     unit.neural[0].risk = 0;
@@ -216,6 +243,7 @@ int main(void)
         cmocka_unit_test(more_risk_in_any_window_is_never_less_in_all),
         cmocka_unit_test(added_text_costs_a_long_unit_little),
         cmocka_unit_test(a_long_unit_mixes_windows_with_passages),
+        cmocka_unit_test(what_was_read_alone_counts_in_its_window),
         cmocka_unit_test(the_bar_rises_with_the_length),
         cmocka_unit_test(what_was_not_read_is_not_lowered),
         cmocka_unit_test(edges),

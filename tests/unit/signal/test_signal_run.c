@@ -247,7 +247,7 @@ static void test_small_arena(void **state)
     struct sr_signal_run *run = NULL;
     struct sr_signal_env env = {NULL, NULL, 0};
     assert_int_equal(sr_signal_run_new(&run, owner.signals, input, env, &owner.arena), SR_ENOMEM);
-    sr_arena_init(&owner.arena, 4096);
+    sr_arena_init(&owner.arena, 8192);
     assert_int_equal(sr_signal_run_new(&run, owner.signals, input, env, &owner.arena), SR_OK);
     while (sr_arena_alloc(&owner.arena, 16))
         ;

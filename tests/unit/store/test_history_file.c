@@ -1,6 +1,8 @@
 /* The history is in the file, and back after a restart; within its limits; and what is no such file. */
 #include "tests/unit/history_kit.h"
 
+#include "history/report.h"
+#include "history/select.h"
 #include "observe/metrics.h"
 #include "store/sqlite/history.h"
 
@@ -94,6 +96,30 @@ static void test_restarts(void **state)
     assert_string_equal(history_ids(both.history), "28 29 30 ");
     close_both(both);
     assert_int_equal(number("SELECT count(*) FROM history"), 3);
+}
+
+static void test_outcomes_are_in_the_file(void **state)
+{
+    struct sr_history_outcome o = {1, 1, SR_LIT("a"), SR_LIT(""), SR_LIT(""), SR_LIT("good_fit"), SR_LIT("")};
+    (void)state;
+    struct both both = open_both(ten);
+    history_add(both.history, 1, 4);
+    assert_int_equal(sr_history_report(both.history, SR_LIT("2"), false, &o), SR_OK);
+    close_both(both);
+    assert_int_equal(number("SELECT count(*) FROM history"), 4);
+    both = open_both(ten);
+    assert_string_equal(history_ids(both.history), "1 2 3 4 ");
+    assert_int_equal(sr_history_report(both.history, SR_LIT("3"), false, &o), SR_OK);
+    close_both(both);
+    both = open_both(ten);
+    for (int i = 1; i <= 4; i++) {
+        char id[2] = {(char)('0' + i), 0};
+        struct sr_history_entry *entry = sr_history_find(both.history, SR_HISTORY_ID, sr_bytes_str(id));
+        assert_int_equal(entry->f.n_outcomes, i == 2 || i == 3);
+        sr_history_entry_unref(entry);
+    }
+    close_both(both);
+    assert_int_equal(number("SELECT count(*) FROM history"), 4);
 }
 
 static void test_many(void **state)
@@ -225,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_restarts, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_outcomes_are_in_the_file, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_many, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_bytes_and_age, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_one_process, make_folder, drop_folder),

@@ -3,6 +3,7 @@
 
 #include "tests/unit/cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool ok(enum sr_entity_type type, const char *value)
@@ -58,12 +59,43 @@ static void names_have_letters(void **state)
     assert_true(ok(SR_ENTITY_STREET_ADDRESS, "08"));
 }
 
+static void ages_are_ages(void **state)
+{
+    (void)state;
+    assert_true(ok(SR_ENTITY_AGE, "45-year-old"));
+    assert_true(ok(SR_ENTITY_AGE, "130"));
+    assert_false(ok(SR_ENTITY_AGE, "131"));
+    assert_false(ok(SR_ENTITY_AGE, "99999999999999999999"));
+    assert_false(ok(SR_ENTITY_AGE, "15 * 23"));
+    assert_false(ok(SR_ENTITY_AGE, "31 %"));
+}
+
+static bool operand(const char *before, const char *value, const char *after)
+{
+    char text[64];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s", before, value, after);
+    return sr_entity_is_operand(sr_bytes_of(text, n), strlen(before), strlen(before) + strlen(value));
+}
+
+static void numbers_of_sums_are_operands(void **state)
+{
+    (void)state;
+    assert_true(operand("", "15", " * 23"));
+    assert_true(operand("15 * ", "23", ""));
+    assert_true(operand("", "48", "\u00d7 3"));
+    assert_true(operand("for $", "30", ""));
+    assert_true(operand("x = 3 + ", "12", " = y"));
+    assert_false(operand("", "34", ""));
+    assert_false(operand("age=", "34", ""));
+    assert_false(operand("I am ", "34", ", and you?"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_have_digits),
-        cmocka_unit_test(addresses_have_their_signs),
-        cmocka_unit_test(names_have_letters),
+        cmocka_unit_test(numbers_have_digits),          cmocka_unit_test(addresses_have_their_signs),
+        cmocka_unit_test(names_have_letters),           cmocka_unit_test(ages_are_ages),
+        cmocka_unit_test(numbers_of_sums_are_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,191 @@
+"""Rows for the heads on multilingual-e5-small, and the trunk's vectors of them, computed by the built binary and kept in shards.
+
+    /usr/bin/python3 multilingual_rows.py --binary ../build/semroute --work DIR [--data ../../shared/data]
+
+Train files, and the texts and frames written for training, no other. Each text is cut to one window. Goes on where it stopped:
+a text that was read is found by its SHA-256. What is judged of the rows is multilingual_heads.py's.
+"""
+import argparse
+import collections
+import hashlib
+import json
+import pathlib
+import random
+import subprocess
+import tempfile
+import unicodedata
+
+import numpy as np
+
+import attacks
+import data
+import jailbreak_data as jd
+import left_out_names
+import written
+
+HERE = pathlib.Path(__file__).resolve().parent
+LINEAR = "left-out-linear.npz"   # of left_out_linear.py
+SHARD, PRECISION, TOKENS = 1000, "int8", 225
+MOST = 350              # English rows of a source and a label
+MOST_FOREIGN = 1500     # other rows of a source and a label
+MADE = 1200             # attacks, and as many look-alikes, from frames of attacks.py in other languages
+DOMAIN = {"mmlu-pro": 3000, "mmlu": 2500, "longfact": 900, "gaokao-zh": 9999, "exemplars": 9999, "requests": 2500}
+GROUPS = len(left_out_names.GROUPS)
+# collections that those groups do not have
+FURTHER = {"intent-clinc150": 0, "pii-presidio": 1, "domain-gaokao-zh": 2, "routing-gsm8k": 2, "chat-rag-bills": 3, "domain-mmlu": 3}
+GROUP = {**FURTHER, **{name: k for k, names in enumerate(left_out_names.GROUPS) for name in names}}
+# task: jailbreak or domain; group: rows that must not be parted; foreign: by its script
+Row = collections.namedtuple("Row", "task source text label lang kind group foreign weight")
+
+
+def family(row):
+    """What is left out together, and weighs as much as any other."""
+    if row.source == "written-attacks":
+        return f"technique {row.kind}"
+    if row.source == "written-lookalikes":
+        return f"look-alikes {int(data.chance(row.group, 'part') * 6)}"
+    return row.source
+
+
+def group_of(name):
+    """The families that are left out at once; -1: of none, what is made from frames of ours."""
+    own = name.startswith(("technique ", "look-alikes "))
+    return int(data.chance(name, "guard group") * GROUPS) if own else GROUP.get(name, -1)
+
+
+def is_foreign(text):
+    """A quarter of the letters, and more, are not Latin: such a text is what these heads are for."""
+    letters = [c for c in text if c.isalpha()]
+    return sum("LATIN" not in unicodedata.name(c, "") for c in letters) > 0.25 * max(len(letters), 1)
+
+
+def language(row):
+    """Two letters; the collections name languages in several ways."""
+    name = (row.lang or "").lower().replace("_", "-").split("-")[0]
+    named = {"domain-gaokao-zh": "zh", "src": "zh"}
+    return named.get(row.source, named.get(name, name)) or "en"
+
+
+def jailbreak_rows(root):
+    """Real and written rows, and a few made in other languages than English."""
+    rows, harmful, _ = jd.load(root, made={name: 0 for name in jd.MADE})
+    rng = random.Random("multilingual made")
+    harmless = [r.text for r in rows if not r.label and 12 < len(r.text) < 220 and "\n" not in r.text and r.source in ("benign-multilingual", "benign-real-users")]
+    cores = harmful * 2 + rng.sample(harmless, len(harmful))
+    while sum(r.source == "made-attacks" for r in rows) < MADE:
+        text, kind, lang = attacks.attack(rng, cores)
+        if lang != "en":
+            rows.append(jd.Row("made-attacks", text, 1, kind, lang, 0.3, f"made {len(rows)}"))
+    while sum(r.source == "made-lookalikes" for r in rows) < MADE:
+        text, lang = attacks.lookalike(rng, harmless)
+        if lang != "en":
+            rows.append(jd.Row("made-lookalikes", text, 0, "lookalike", lang, 0.4, f"like {len(rows)}"))
+    for r in written.read(written.FOLDER / "multilingual"):
+        source = "written-attacks" if r.attack else "written-lookalikes"
+        rows.append(jd.Row(source, r.text, int(r.attack), r.kind, r.lang, jd.WRITTEN["attacks" if r.attack else "lookalikes"][1], f"written {r.name}"))
+    taken, out = collections.Counter(), []
+    for r in sorted(rows, key=lambda r: data.chance(r.text, "multilingual")):
+        text = jd.window(r.text, random.Random(r.text), TOKENS, 0.8)
+        lang, foreign = language(r), is_foreign(text)
+        place = (r.source, r.label, lang == "en")
+        taken[place] += 1
+        if taken[place] <= (MOST if lang == "en" else MOST_FOREIGN):
+            out.append(Row("jailbreak", r.source, text, r.label, lang, r.kind, r.group, foreign, r.weight))
+    return list({r.text: r for r in out}.values())
+
+
+def domain_rows(root):
+    rows, _ = data.load(root)
+    ids, taken, out = data.clusters(rows), collections.Counter(), []
+    for i in sorted(range(len(rows)), key=lambda i: data.chance(rows[i].text, "multilingual")):
+        r = rows[i]
+        taken[r.source] += 1
+        if taken[r.source] > DOMAIN[r.source]:
+            continue
+        text = jd.window(r.text, random.Random(r.text), TOKENS, 1.0)
+        foreign = is_foreign(text)
+        lang = "zh" if r.source == "gaokao-zh" else ""
+        out.append(Row("domain", r.collection, text, r.label, lang, r.source, f"domain {ids[i]}", foreign, 1.0))
+    return list({r.text: r for r in out}.values())
+
+
+def load(root):
+    return jailbreak_rows(root) + domain_rows(root)
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def embed(binary, texts, precision=PRECISION):
+    """[n, 384] at length 1."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in texts)
+        file.flush()
+        done = subprocess.run([binary, "embed", "--model", "multilingual", "--precision", precision, "--threads", "1", "--jsonl", file.name],
+                              capture_output=True, text=True, check=True)
+    return np.array([json.loads(line)["embedding"] for line in done.stdout.splitlines()], np.float32)
+
+
+def features(binary, work, texts):
+    """The vectors of texts, from the shards where they are there, else computed and kept."""
+    work.mkdir(parents=True, exist_ok=True)
+    known = {}
+    for path in sorted(work.glob("[0-9]*.npz")):
+        shard = np.load(path)
+        known.update(zip(shard["text"].tolist(), shard["x"]))
+    missing = sorted({digest(t): t for t in texts if digest(t) not in known}.items())
+    number = len(list(work.glob("[0-9]*.npz")))
+    for at in range(0, len(missing), SHARD):
+        mine = missing[at:at + SHARD]
+        x = embed(binary, [t for _, t in mine])
+        np.savez(work / "part.npz", x=x, text=[d for d, _ in mine])
+        (work / "part.npz").replace(work / f"{number:04d}.npz")
+        known.update(zip((d for d, _ in mine), x))
+        number += 1
+        print(json.dumps({"texts": at + len(mine), "of": len(missing)}), flush=True)
+    return np.array([known[digest(t)] for t in texts])
+
+
+def linear(work, texts):
+    """Log odds of texts by linear models that have not seen their family; NaN where they are of no group."""
+    file = np.load(work / LINEAR)
+    known = dict(zip(file["text"].tolist(), file["odds"].tolist()))
+    return np.array([known.get(digest(t), np.nan) for t in texts])
+
+
+def shipped(binary, work, texts, tier):
+    """Log odds of an attack by the first neural classifier (`neural`) or by both tiers (`both`), without these heads; kept as above."""
+    work.mkdir(parents=True, exist_ok=True)
+    path = work / f"shipped-{tier}.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    missing = sorted({digest(t): t for t in texts if digest(t) not in known}.items())
+    for at in range(0, len(missing), SHARD):
+        mine = missing[at:at + SHARD]
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+            file.writelines(json.dumps({"text": t}, ensure_ascii=False) + "\n" for _, t in mine)
+            file.flush()
+            done = subprocess.run([binary, "classify", "--task", "jailbreak", "--tier", tier, "--heads", HERE.parent / "models" / "neural",
+                                   "--threads", "1", "--jsonl", file.name], capture_output=True, text=True, check=True)
+        known.update(zip((d for d, _ in mine), (json.loads(line)["score"] for line in done.stdout.splitlines())))
+        path.write_text(json.dumps(known))
+    p = np.clip(np.array([known[digest(t)] for t in texts]), 1e-7, 1 - 1e-7)
+    return np.log(p / (1 - p))
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--binary", default=HERE.parent / "build" / "semroute", type=pathlib.Path)
+    args.add_argument("--work", required=True, type=pathlib.Path)
+    args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
+    args = args.parse_args()
+    rows = load(args.data)
+    for task in ("jailbreak", "domain"):
+        mine = [r for r in rows if r.task == task]
+        print(task, len(mine), "foreign", sum(r.foreign for r in mine), collections.Counter((r.source, r.label if task == "jailbreak" else 0) for r in mine).most_common(90))
+        print(collections.Counter((r.lang, r.label) for r in mine if task == "jailbreak").most_common(80))
+    features(args.binary, args.work, [r.text for r in rows])
+
+
+if __name__ == "__main__":
+    main()
