@@ -11,11 +11,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "bench/bench.h"
+#include "bench/options.h"
 #include "decide/decide.h"
 #include "signal/keyword/regex.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TEXT_LONG ((size_t)64 << 10) /* about 16K tokens */
@@ -319,14 +319,6 @@ static void make_rules(void)
     thirty[DECISIONS - 1].rules = one.rules;
 }
 
-static int usage(FILE *out)
-{
-    fprintf(out, "semroute bench decide [--json] [--seconds S]\n  Decisions, and signals without a model, "
-                 "beside a peer; S "
-                 "seconds a row (0.3).\n");
-    return out == stdout ? 0 : 2;
-}
-
 #define GLOBALS .global = {.domain_threshold = 0.6, .domain_fallback = "other", .domain_model = ""}
 
 static int measure_all(double seconds, bool json, const struct sr_bytes texts[4], struct sr_err *err)
@@ -389,16 +381,14 @@ static int measure_all(double seconds, bool json, const struct sr_bytes texts[4]
 
 int sr_bench_decide(int argc, char **argv)
 {
-    bool json = false;
-    double seconds = 0.3;
+    struct sr_bench_options o = {
+        .name = "decide",
+        .text = "Decisions, and signals without a model, beside a peer; S seconds for each row.",
+        .seconds = 0.3};
     struct sr_err err = {0};
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
-            seconds = atof(argv[++i]);
-        else
-            return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
+    int code = sr_bench_options_read(&o, argc, argv);
+    if (code >= 0)
+        return code;
     static const size_t sizes[4] = {100, TEXT_LONG, 100, TEXT_LONG};
     struct sr_bytes texts[4] = {{NULL, 0}};
     int rc = SR_OK;
@@ -415,7 +405,7 @@ int sr_bench_decide(int argc, char **argv)
         texts[i] = sr_bytes_of(text, sizes[i]);
     }
     make_rules();
-    rc = rc ? rc : measure_all(seconds, json, texts, &err);
+    rc = rc ? rc : measure_all(o.seconds, o.json, texts, &err);
     if (rc)
         fprintf(stderr, "semroute bench decide: %s\n", err.message[0] ? err.message : sr_strerror(rc));
     for (int i = 0; i < 4; i++)

@@ -8,11 +8,10 @@
 #include "bench/dialect.h"
 
 #include "bench/bench.h"
+#include "bench/options.h"
 
 #include "base/arena.h"
 #include "translate/translate.h"
-
-#include <stdlib.h>
 
 #define MEMORY          ((size_t)16 << 20)
 #define EVENTS          200 /* of a stream, each a piece of text */
@@ -221,38 +220,27 @@ static void print_table(const struct row *rows)
     printf("goals: %.0f us for a request, %.0f us for an event\n", GOAL_REQUEST_US, GOAL_EVENT_US);
 }
 
-static int usage(FILE *out)
-{
-    fprintf(
-        out,
-        "semroute bench dialect [--json] [--seconds S]\n  Translates requests, answers and "
-        "streams between chat completions, Responses and Messages;\n  S seconds for each direction (0.5).\n");
-    return out == stdout ? 0 : 2;
-}
-
 int sr_bench_dialect(int argc, char **argv)
 {
     static struct row rows[ROWS];
-    bool json = false;
-    double seconds = 0.5;
+    struct sr_bench_options o = {.name = "dialect",
+                                 .text = "Translates requests, answers and streams between chat completions, "
+                                         "Responses and Messages; S seconds for each\n  direction.",
+                                 .seconds = 0.5};
     int rc = SR_OK;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
-            seconds = atof(argv[++i]);
-        else
-            return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
+    int code = sr_bench_options_read(&o, argc, argv);
+    if (code >= 0)
+        return code;
     for (unsigned i = 0; i < ROWS && !rc; i++) {
         rows[i].from = (enum sr_translate_api)(i / 2);
         rows[i].to = (enum sr_translate_api)((i / 2 + 1 + i % 2) % 3);
-        rc = measure(&rows[i], seconds);
+        rc = measure(&rows[i], o.seconds);
     }
     if (rc) {
         fprintf(stderr, "semroute bench dialect: %s\n", sr_strerror(rc));
         return 3;
     }
-    if (json)
+    if (o.json)
         print_json(rows);
     else
         print_table(rows);

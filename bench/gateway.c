@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "bench/load.h"
+#include "bench/options.h"
 #include "bench/process.h"
 
 #include <stdlib.h>
@@ -20,7 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REPEATS_MAX          101
 #define CONNECTIONS_PER_CORE 32
 #define SMALL_BODY           1024
 #define LARGE_PROMPT         2048
@@ -40,14 +40,13 @@ struct row {
     int process;
     int size;
     bool automatic;
-    double p50[REPEATS_MAX], p99[REPEATS_MAX], rate[REPEATS_MAX], per_core[REPEATS_MAX];
+    double p50[SR_BENCH_REPEATS_MAX], p99[SR_BENCH_REPEATS_MAX], rate[SR_BENCH_REPEATS_MAX],
+        per_core[SR_BENCH_REPEATS_MAX];
     uint64_t errors;
 };
 
 struct bench {
-    int repeats;
-    double seconds;
-    bool json;
+    struct sr_bench_options o;
     char self[4096], directory[64], proxy_path[64];
     const char *proxy; /* "nginx", "haproxy", NULL */
     struct sr_bench_process processes[PROCESSES];
@@ -269,7 +268,7 @@ static int sample(struct bench *b, struct row *row, int at)
                                  .request =
                                      sr_buf_view(&b->requests[(row->automatic ? SIZES : 0) + row->size]),
                                  .connections = 1,
-                                 .seconds = b->seconds};
+                                 .seconds = b->o.seconds};
     int rc = sr_bench_load_run(&load);
     if (rc != SR_OK)
         return rc;
@@ -279,7 +278,7 @@ static int sample(struct bench *b, struct row *row, int at)
     load.connections = CONNECTIONS_PER_CORE * sr_cpu_cores();
     if (load.connections > SR_BENCH_LOAD_CONNECTIONS_MAX)
         load.connections = SR_BENCH_LOAD_CONNECTIONS_MAX;
-    load.seconds = 2 * b->seconds;
+    load.seconds = 2 * b->o.seconds;
     double before = sr_bench_process_cpu(process);
     rc = sr_bench_load_run(&load);
     if (rc != SR_OK)
@@ -294,10 +293,10 @@ static int sample(struct bench *b, struct row *row, int at)
 static int measure(struct bench *b)
 {
     bool show = isatty(STDERR_FILENO);
-    for (int at = 0; at < b->repeats; at++) {
+    for (int at = 0; at < b->o.repeats; at++) {
         for (size_t i = 0; i < b->n_rows; i++) {
             if (show)
-                fprintf(stderr, "\r%d of %d: %-28s", at + 1, b->repeats, b->rows[i].what);
+                fprintf(stderr, "\r%d of %d: %-28s", at + 1, b->o.repeats, b->rows[i].what);
             int rc = sample(b, &b->rows[i], at);
             if (rc != SR_OK) {
                 fprintf(stderr, "semroute bench gateway: %s: %s\n", b->rows[i].what, sr_strerror(rc));
@@ -316,7 +315,7 @@ static int measure(struct bench *b)
 /* `values` ends sorted. */
 static double median(const struct bench *b, double *values)
 {
-    return sr_bench_percentile(values, (size_t)b->repeats, 0.5);
+    return sr_bench_percentile(values, (size_t)b->o.repeats, 0.5);
 }
 
 static struct row *find_row(struct bench *b, int process, int size)
@@ -360,7 +359,7 @@ static void print_table(struct bench *b)
     printf("%s\nmedians of %d repeats that take turns; p50 and p99 with 1 connection, req/s with %d; load, "
            "proxy and\n"
            "upstream share the machine, so req/s per core counts the proxy's own CPU time only\n\n",
-           sr_bench_machine(), b->repeats, CONNECTIONS_PER_CORE * sr_cpu_cores());
+           sr_bench_machine(), b->o.repeats, CONNECTIONS_PER_CORE * sr_cpu_cores());
     sr_bench_table_print(&table, stdout);
     printf("\nexplicit model adds %.1f us at p50 (goal: under %.0f)", added_us(b, SEMROUTE, SMALL),
            GOAL_ADDED_US);
@@ -378,7 +377,7 @@ static void print_table(struct bench *b)
 static void print_json(struct bench *b)
 {
     printf("{\"bench\":\"gateway\",\"machine\":\"%s\",\"repeats\":%d,\"connections\":%d,\"proxy\":",
-           sr_bench_machine(), b->repeats, CONNECTIONS_PER_CORE * sr_cpu_cores());
+           sr_bench_machine(), b->o.repeats, CONNECTIONS_PER_CORE * sr_cpu_cores());
     printf("%s%s%s,\"rows\":[", b->proxy ? "\"" : "", b->proxy ? b->proxy : "null", b->proxy ? "\"" : "");
     for (size_t i = 0; i < b->n_rows; i++) {
         struct row *r = &b->rows[i];
@@ -399,15 +398,6 @@ static void print_json(struct bench *b)
 }
 
 /* ---- the command ---- */
-
-static int usage(const char *what)
-{
-    fprintf(
-        stderr,
-        "semroute bench gateway: %s\nusage: semroute bench gateway [--json] [--repeats N] [--seconds S]\n",
-        what);
-    return 2;
-}
 
 static void remove_directory(const struct bench *b)
 {
@@ -446,6 +436,10 @@ static int run(struct bench *b)
         plan(b);
         rc = measure(b);
     }
+    if (rc == SR_OK && b->o.json)
+        print_json(b);
+    else if (rc == SR_OK)
+        print_table(b);
     for (int i = PROCESSES; i-- > 0;)
         sr_bench_process_stop(&b->processes[i]);
     remove_directory(b);
@@ -457,26 +451,15 @@ int sr_bench_gateway(int argc, char **argv)
     struct bench *b = sr_mem_calloc(1, sizeof *b);
     if (!b)
         return 3;
-    int code = 0;
-    b->repeats = 7;
-    b->seconds = 0.5;
-    for (int i = 1; i < argc && code == 0; i++)
-        if (!strcmp(argv[i], "--json"))
-            b->json = true;
-        else if (!strcmp(argv[i], "--repeats") && i + 1 < argc)
-            b->repeats = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
-            b->seconds = atof(argv[++i]);
-        else
-            code = usage(argv[i]);
-    if (code == 0 && (b->repeats < 1 || b->repeats > REPEATS_MAX || !(b->seconds > 0 && b->seconds <= 60)))
-        code = usage("--repeats must be 1 to 101, --seconds above 0 and at most 60");
-    if (code == 0)
+    b->o = (struct sr_bench_options){
+        .name = "gateway",
+        .text =
+            "A request through the gateway beside other proxies; S seconds for each load of a turn, N turns.",
+        .repeats = 7,
+        .seconds = 0.5};
+    int code = sr_bench_options_read(&b->o, argc, argv);
+    if (code < 0)
         code = run(b) == SR_OK ? 0 : 3;
-    if (code == 0 && b->json)
-        print_json(b);
-    else if (code == 0)
-        print_table(b);
     for (int i = 0; i < 2 * SIZES; i++)
         sr_buf_dispose(&b->requests[i]);
     sr_mem_free(b);

@@ -12,13 +12,13 @@
 #include "bench/bench.h"
 #include "bench/load.h"
 #include "bench/observe_peers.h"
+#include "bench/options.h"
 #include "bench/process.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define REPEATS_MAX          101
 #define CONNECTIONS_PER_CORE 8
 
 enum { OFF, ZERO, ONE, ALL, PAGE, ROWS };
@@ -37,14 +37,14 @@ static const struct {
 
 struct row {
     struct sr_bench_process process;
-    double p50[REPEATS_MAX], p99[REPEATS_MAX], rate[REPEATS_MAX], per_core[REPEATS_MAX];
+    double p50[SR_BENCH_REPEATS_MAX], p99[SR_BENCH_REPEATS_MAX], rate[SR_BENCH_REPEATS_MAX],
+        per_core[SR_BENCH_REPEATS_MAX];
     uint64_t errors;
 };
 
 struct bench {
-    int repeats, connections;
-    double seconds;
-    bool json;
+    struct sr_bench_options o;
+    int connections;
     char self[4096], directory[64];
     struct sr_bench_process mock;
     struct sr_bench_collector *collector;
@@ -149,7 +149,7 @@ static int sample(struct bench *b, struct row *row, int at)
     struct sr_bench_load load = {.port = row->process.port,
                                  .request = sr_buf_view(&b->request),
                                  .connections = 1,
-                                 .seconds = b->seconds};
+                                 .seconds = b->o.seconds};
     int rc = sr_bench_load_run(&load);
     if (rc != SR_OK)
         return rc;
@@ -171,7 +171,7 @@ static int sample(struct bench *b, struct row *row, int at)
 /* The order turns too: no router is always behind the same other. */
 static int measure(struct bench *b)
 {
-    for (int at = -1; at < b->repeats; at++) /* the first turn warms up */
+    for (int at = -1; at < b->o.repeats; at++) /* the first turn warms up */
         for (int i = 0; i < ROWS; i++) {
             int kind = (at + 1 + i) % ROWS;
             int rc = sample(b, &b->rows[kind], at < 0 ? 0 : at);
@@ -187,20 +187,20 @@ static int measure(struct bench *b)
 
 static double median(const struct bench *b, const double *values)
 {
-    double sorted[REPEATS_MAX];
-    memcpy(sorted, values, (size_t)b->repeats * sizeof sorted[0]);
-    return sr_bench_percentile(sorted, (size_t)b->repeats, 0.5);
+    double sorted[SR_BENCH_REPEATS_MAX];
+    memcpy(sorted, values, (size_t)b->o.repeats * sizeof sorted[0]);
+    return sr_bench_percentile(sorted, (size_t)b->o.repeats, 0.5);
 }
 
 /* Percent that a figure is worse than with nobody looking: `falls`, where less is worse. */
 static double cost(const struct bench *b, const double *values, const double *off, bool falls)
 {
-    double each[REPEATS_MAX];
-    for (int i = 0; i < b->repeats; i++) {
+    double each[SR_BENCH_REPEATS_MAX];
+    for (int i = 0; i < b->o.repeats; i++) {
         double ratio = off[i] > 0 ? values[i] / off[i] : 1;
         each[i] = 100 * (falls ? 1 - ratio : ratio - 1);
     }
-    return sr_bench_percentile(each, (size_t)b->repeats, 0.5);
+    return sr_bench_percentile(each, (size_t)b->o.repeats, 0.5);
 }
 
 static void print_cost(struct sr_bench_table *table, bool is_off, double value)
@@ -234,7 +234,7 @@ static void print_table(const struct bench *b)
     }
     printf("%s\nmedians of %d turns, and of the costs within each turn; p50 and p99 with 1 connection, req/s "
            "with %d;\nload, upstream, collector and page share the machine\n\n",
-           sr_bench_machine(), b->repeats, b->connections);
+           sr_bench_machine(), b->o.repeats, b->connections);
     sr_bench_table_print(&table, stdout);
     printf("\nthe collector took %llu exports, %.1f MB; the page read %.1f MB\n", (unsigned long long)exports,
            (double)bytes / 1e6, (double)sr_bench_page_bytes(b->page) / 1e6);
@@ -246,7 +246,7 @@ static void print_json(const struct bench *b)
     uint64_t bytes, exports = sr_bench_collector_exports(b->collector, &bytes);
     printf("{\"bench\":\"observe\",\"machine\":\"%s\",\"repeats\":%d,\"connections\":%d,\"exports\":%llu,"
            "\"export_bytes\":%llu,\"page_bytes\":%llu,\"rows\":[",
-           sr_bench_machine(), b->repeats, b->connections, (unsigned long long)exports,
+           sr_bench_machine(), b->o.repeats, b->connections, (unsigned long long)exports,
            (unsigned long long)bytes, (unsigned long long)sr_bench_page_bytes(b->page));
     for (int i = 0; i < ROWS; i++) {
         const struct row *r = &b->rows[i];
@@ -262,15 +262,6 @@ static void print_json(const struct bench *b)
 }
 
 /* ---- the command ---- */
-
-static int usage(const char *what)
-{
-    fprintf(
-        stderr,
-        "semroute bench observe: %s\nusage: semroute bench observe [--json] [--repeats N] [--seconds S]\n",
-        what);
-    return 2;
-}
 
 static void end(struct bench *b)
 {
@@ -305,7 +296,7 @@ static int run(struct bench *b)
         rc = start_all(b);
     if (rc == SR_OK)
         rc = measure(b);
-    if (rc == SR_OK && b->json)
+    if (rc == SR_OK && b->o.json)
         print_json(b);
     else if (rc == SR_OK)
         print_table(b);
@@ -318,21 +309,13 @@ int sr_bench_observe(int argc, char **argv)
     struct bench *b = sr_mem_calloc(1, sizeof *b);
     if (!b)
         return 3;
-    int code = 0;
-    b->repeats = 15;
-    b->seconds = 0.5;
-    for (int i = 1; i < argc && code == 0; i++)
-        if (!strcmp(argv[i], "--json"))
-            b->json = true;
-        else if (!strcmp(argv[i], "--repeats") && i + 1 < argc)
-            b->repeats = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
-            b->seconds = atof(argv[++i]);
-        else
-            code = usage(argv[i]);
-    if (code == 0 && (b->repeats < 1 || b->repeats > REPEATS_MAX || !(b->seconds > 0 && b->seconds <= 60)))
-        code = usage("--repeats must be 1 to 101, --seconds above 0 and at most 60");
-    if (code == 0)
+    b->o = (struct sr_bench_options){
+        .name = "observe",
+        .text = "What tracing and the live page cost; S seconds for each load of a turn, N turns.",
+        .repeats = 15,
+        .seconds = 0.5};
+    int code = sr_bench_options_read(&b->o, argc, argv);
+    if (code < 0)
         code = run(b);
     sr_mem_free(b);
     return code;

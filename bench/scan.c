@@ -8,6 +8,7 @@
 #include "bench/scan.h"
 
 #include "bench/bench.h"
+#include "bench/options.h"
 
 #include "base/buf.h"
 #include "dialect/registry.h"
@@ -230,42 +231,30 @@ static void print_table(const struct row *rows)
            goal->subjects[REWRITE].median_ns / 1e3);
 }
 
-static int usage(FILE *out)
-{
-    fprintf(
-        out,
-        "semroute bench scan [--json] [--seconds S]\n  Scans chat bodies of 1 KB to 1 MB beside jansson; S "
-        "seconds for each of %zu rows (0.3).\n",
-        ROWS);
-    return out == stdout ? 0 : 2;
-}
-
 int sr_bench_scan(int argc, char **argv)
 {
     static struct row rows[ROWS];
-    bool json = false;
-    double seconds = 0.3;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
-            seconds = atof(argv[++i]);
-        else
-            return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
+    struct sr_bench_options o = {
+        .name = "scan",
+        .text = "Scans chat bodies of 1 KB to 1 MB beside jansson; S seconds for each row.",
+        .seconds = 0.3};
+    int code = sr_bench_options_read(&o, argc, argv);
+    if (code >= 0)
+        return code;
     struct sr_paths *paths;
     struct sr_err err = {0};
     const struct sr_dialect_table *chat = &sr_dialect_chat.request;
     int rc = sr_paths_new_complete(&paths, chat->specs, chat->n, &err);
     for (size_t i = 0; i < ROWS && rc == SR_OK; i++) {
         rows[i] = (struct row){.flavour = (enum flavour)(i / SIZES), .bytes = sizes[i % SIZES]};
-        rc = measure_row(&rows[i], paths, seconds);
+        rc = measure_row(&rows[i], paths, o.seconds);
     }
     sr_paths_unref(paths);
     if (rc) {
         fprintf(stderr, "semroute bench scan: %s\n", sr_strerror(rc));
         return 3;
     }
-    if (json)
+    if (o.json)
         print_json(rows);
     else
         print_table(rows);

@@ -9,13 +9,13 @@
 
 #include "base/mem.h"
 #include "bench/bench.h"
+#include "bench/options.h"
 #include "config/load.h"
 #include "infer/locate.h"
 #include "probe/probe.h"
 #include "signal/facts.h"
 #include "signal/signal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define ARENA_MAX ((size_t)16 << 20)
@@ -190,36 +190,26 @@ static void print_json(const struct bench *bench)
     puts("]}");
 }
 
-static int usage(FILE *out)
-{
-    fputs("semroute bench signals [--json] [--seconds S]\n"
-          "  What each signal adds to the one pass of the trunk; S seconds in all (5).\n",
-          out);
-    return out == stdout ? 0 : 2;
-}
-
 int sr_bench_signals(int argc, char **argv)
 {
     static struct bench bench;
     struct sr_err err = {0};
-    bool json = false;
-    double seconds = 5;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
-            seconds = atof(argv[++i]);
-        else
-            return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
+    struct sr_bench_options o = {.name = "signals",
+                                 .text =
+                                     "What each signal adds to the one pass of the trunk; S seconds in all.",
+                                 .seconds = 5};
+    int code = sr_bench_options_read(&o, argc, argv);
+    if (code >= 0)
+        return code;
     int rc = bench_open(&bench, &err);
     if (rc == SR_OK)
-        rc = sr_bench_measure(bench.subjects, SUBJECTS, seconds);
+        rc = sr_bench_measure(bench.subjects, SUBJECTS, o.seconds);
     for (size_t i = 0; rc == SR_OK && i < SUBJECTS; i++)
         if (bench.subjects[i].failed)
             rc = sr_err_set(&err, SR_EMISMATCH, "%s failed", bench.subjects[i].name);
     if (rc)
         fprintf(stderr, "semroute bench signals: %s\n", err.message[0] ? err.message : sr_strerror(rc));
-    else if (json)
+    else if (o.json)
         print_json(&bench);
     else
         print_table(&bench);

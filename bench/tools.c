@@ -7,10 +7,10 @@
 
 #include "base/mem.h"
 #include "bench/bench.h"
+#include "bench/options.h"
 #include "router/toolbox/rank.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define D         384u
@@ -137,39 +137,29 @@ static void print_json(const struct row *rows)
     puts("]}");
 }
 
-static int usage(FILE *out)
-{
-    fputs("semroute bench tools [--json] [--seconds S]\n"
-          "  Ranks databases of 100 to 10,000 tools for one question, beside one read of their vectors.\n",
-          out);
-    return out == stdout ? 0 : 2;
-}
-
 int sr_bench_tools(int argc, char **argv)
 {
     static const size_t sizes[ROWS] = {100, 1000, 10000};
     struct row rows[ROWS] = {{{0}}};
-    bool json = false;
-    double seconds = 0.5;
+    struct sr_bench_options o = {.name = "tools",
+                                 .text = "Ranks databases of 100 to 10,000 tools for one question, beside "
+                                         "one read of their vectors; S seconds for each.",
+                                 .seconds = 0.5};
     int rc = SR_OK;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
-            seconds = atof(argv[++i]);
-        else
-            return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
+    int code = sr_bench_options_read(&o, argc, argv);
+    if (code >= 0)
+        return code;
     for (size_t i = 0; i < ROWS; i++) {
         sr_arena_init(&rows[i].made, ARENA_MAX);
         sr_arena_init(&rows[i].used, ARENA_MAX);
         if (!rc)
             rc = row_open(&rows[i], sizes[i]);
         if (!rc)
-            rc = sr_bench_measure(rows[i].subjects, 2, seconds);
+            rc = sr_bench_measure(rows[i].subjects, 2, o.seconds);
     }
     if (rc)
         fprintf(stderr, "semroute bench tools: %s\n", sr_strerror(rc));
-    else if (json)
+    else if (o.json)
         print_json(rows);
     else
         print_table(rows);

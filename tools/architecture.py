@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/internals/architecture.md from the source text: layers, rooms, and what includes and calls what.
 
-`--check` fails when an arrow, a layer, a room or a cycle of the page is not the code's. Counts may lag behind: they
+`--check` fails when an arrow, a layer or a room of the page is not the code's. Counts may lag behind: they
 change with every commit, and are brought up to date by running this script.
 """
 import collections
@@ -18,8 +18,9 @@ HEAD = """# What calls what
 
 `tools/architecture.py` writes this page from the code; do not edit it. The test `architecture` fails when an arrow is
 not the code's: run the script again then. An arrow reads "uses". A count `5/38` is 5 `#include` lines and 38 places
-that name a function or variable of the other side; an arrow inside a layer has the places alone. `tools/callgraph.py`
-says how they are counted and what is not seen, `tools/lint_layers.py` what is allowed.
+that name a function or variable of the other side; an arrow inside a layer has the places alone. No
+files of a layer call each other in a circle. `tools/callgraph.py` says how calls are counted and what is not seen,
+`tools/lint_layers.py` what is allowed.
 """
 
 
@@ -120,24 +121,13 @@ def headers(graph):
         yield wrapped(f"- `{header}`: {', '.join(short)}")
 
 
-def cycles():
-    yield "\n## Circles\n"
-    entries = list(lint_layers.allowed_cycles())
-    if not entries:
-        yield "None: no files of a layer call each other in a circle."
-        return
-    yield "Files that call each other in a circle, each with its reason (`tools/call_cycles.txt`).\n"
-    for entry in entries:
-        yield wrapped(f"- {', '.join(f'`{name}`' for name in sorted(entry.files))}: {entry.reason}.")
-
-
 def page():
     graph = callgraph.Graph()
     layers = order({unit.layer for unit in graph.units.values()})
     parts = [HEAD, *between_layers(graph, layers), "\n## Inside layers"]
     for layer in layers:
         parts += inside(graph, layer)
-    return "\n".join([*parts, *headers(graph), *cycles()]) + "\n"
+    return "\n".join([*parts, *headers(graph)]) + "\n"
 
 
 def main():

@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
 """Fails on what goes against the structure of src/: an #include or a call up the layers, a third-party header outside
-its seam file, an unknown layer or room, rooms that include each other in a circle, a name that no header declares, and files of a layer that call each
-other in a circle and do not stand in tools/call_cycles.txt."""
-import collections
+its seam file, an unknown layer or room, rooms that include each other in a circle, a name that no header declares, and
+files of a layer that call each other in a circle."""
 import re
 import sys
 
 import callgraph
 from callgraph import ROOT
 
-CYCLES_MAX = 10       # entries of tools/call_cycles.txt
-CYCLE_FILES_MAX = 3   # files of an entry
 # What each layer may include, besides itself.
 ALLOWED = {"base": set()}
 ALLOWED["observe"] = {"base"}
@@ -138,40 +135,14 @@ def check_rooms(graph):
             yield f"src/{group[0].split('/')[0]}: rooms include each other in a circle: {', '.join(group)}"
 
 
-Cycle = collections.namedtuple("Cycle", "line files reason")
-
-
-def allowed_cycles():
-    """The entries of tools/call_cycles.txt."""
-    for number, line in enumerate((ROOT / "tools" / "call_cycles.txt").read_text().splitlines(), 1):
-        files, colon, reason = line.partition(":")
-        if not line.strip() or line.startswith("#"):
-            continue
-        if not colon or not reason.strip():
-            raise SystemExit(f"tools/call_cycles.txt:{number}: an entry is `file file [file]: reason`")
-        yield Cycle(number, set(files.split()), reason.strip())
-
-
 def check_cycles(graph):
-    """Files of one layer that call each other in a circle."""
-    cycles = [set(group) for group in graph.cycles(keep=lambda a, b: a.split("/")[0] == b.split("/")[0])]
-    entries = list(allowed_cycles())
-    for group in cycles:
-        if group in [entry.files for entry in entries]:
-            continue
+    """Files of one layer that call each other in a circle: a design that has not been found yet."""
+    for group in graph.cycles(keep=lambda a, b: a.split("/")[0] == b.split("/")[0]):
         yield f"src/{min(group)}: files call each other in a circle: {', '.join(sorted(group))}"
         for a in sorted(group):
             for b in sorted(group):
                 if (a, b) in graph.symbols:
                     yield f"    {a} uses {', '.join(sorted(graph.symbols[a, b]))} of {b}"
-    if len(entries) > CYCLES_MAX:
-        yield f"tools/call_cycles.txt: {len(entries)} entries, at most {CYCLES_MAX}"
-    for entry in entries:
-        where = f"tools/call_cycles.txt:{entry.line}:"
-        if len(entry.files) > CYCLE_FILES_MAX:
-            yield f"{where} {len(entry.files)} files, at most {CYCLE_FILES_MAX}"
-        if entry.files not in cycles:
-            yield f"{where} these files call each other in no circle"
 
 
 def main():

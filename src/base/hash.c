@@ -6,6 +6,8 @@
  */
 #include "base/hash.h"
 
+#include "base/hex.h"
+
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <sys/random.h>
@@ -65,16 +67,11 @@ int sr_sha256(struct sr_bytes s, uint8_t out[SR_SHA256_SIZE])
 
 int sr_sha256_hex(struct sr_bytes s, char out[SR_SHA256_HEX])
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t raw[SR_SHA256_SIZE];
     int rc = sr_sha256(s, raw);
     if (rc)
         return rc;
-    for (size_t i = 0; i < sizeof raw; i++) {
-        out[2 * i] = digits[raw[i] >> 4];
-        out[2 * i + 1] = digits[raw[i] & 15];
-    }
-    out[2 * sizeof raw] = 0;
+    sr_hex_write(raw, sizeof raw, out);
     return SR_OK;
 }
 

@@ -1,6 +1,7 @@
 /*
  * semroute keys: makes a key for a client, or hashes one that is there; writes no file.
  */
+#include "base/hex.h"
 #include "cli/cmd.h"
 
 #include "base/hash.h"
@@ -36,16 +37,15 @@ const struct sr_usage sr_keys_usage = {
 /* Six characters that say what it is, and 192 random bits. */
 static int make_key(struct sr_buf *key)
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t bytes[RANDOM_BYTES];
+    char digits[2 * RANDOM_BYTES + 1];
     int rc = sr_random(bytes, sizeof bytes);
     if (!rc)
         rc = sr_buf_append(key, SR_KEY_PREFIX, sizeof SR_KEY_PREFIX - 1);
-    for (size_t i = 0; i < sizeof bytes && !rc; i++) {
-        char two[2] = {digits[bytes[i] >> 4], digits[bytes[i] & 15]};
-        rc = sr_buf_append(key, two, 2);
-    }
-    return rc;
+    if (rc)
+        return rc;
+    sr_hex_write(bytes, sizeof bytes, digits);
+    return sr_buf_append(key, digits, sizeof digits - 1);
 }
 
 static void put_string(struct sr_json_writer *w, const char *key, struct sr_bytes text)

@@ -2,6 +2,7 @@
  */
 #include "history/select.h"
 
+#include "base/hex.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -10,14 +11,6 @@
 #define GROUP 64
 
 /* ---- the query ---- */
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = sr_ascii_lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Undoes "%41" and "+". False: a '%' without two digits, a zero byte, or no memory. */
 static bool decode(struct sr_bytes in, struct sr_arena *arena, struct sr_bytes *out)
@@ -29,7 +22,8 @@ static bool decode(struct sr_bytes in, struct sr_arena *arena, struct sr_bytes *
     for (size_t i = 0; i < in.n; i++) {
         char c = in.p[i] == '+' ? ' ' : in.p[i];
         if (c == '%') {
-            int high = i + 2 < in.n ? hex(in.p[i + 1]) : -1, low = i + 2 < in.n ? hex(in.p[i + 2]) : -1;
+            int high = i + 2 < in.n ? sr_hex_digit(in.p[i + 1]) : -1,
+                low = i + 2 < in.n ? sr_hex_digit(in.p[i + 2]) : -1;
             if (high < 0 || low < 0 || high + low == 0)
                 return false;
             c = (char)(high * 16 + low);

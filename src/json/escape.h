@@ -5,15 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The value of a hexadecimal digit, -1 for other bytes. */
-static inline int sr_hex_value(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The character that the letter of a two-byte escape means; 0 for a letter without such an escape (also
  * `u`). */
 static inline char sr_escape_value(uint8_t c)

@@ -1,4 +1,5 @@
 /* Inside tokens: strings (content, escapes, UTF-8), numbers and words, split anywhere. */
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/escape.h"
 #include "json/scan_state.h"
@@ -132,7 +133,7 @@ static int scan_escape(struct sr_scan *s, struct sr_scan_cursor *c)
 
 static int scan_hex(struct sr_scan *s, struct sr_scan_cursor *c)
 {
-    int digit = sr_hex_value(*c->p);
+    int digit = sr_hex_digit((char)*c->p);
     if (digit < 0)
         return sr_scan_fail(s, SR_EPARSE, sr_scan_offset(s, c),
                             "expected four hexadecimal digits after `\\u`");

@@ -7,6 +7,7 @@
  */
 #include "json/simd.h"
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/escape.h"
 
@@ -42,7 +43,8 @@ static inline const uint8_t *skip_escape(const uint8_t *p, const uint8_t *end, b
     }
     if (p[1] != 'u' || end - p < 6)
         return p;
-    int digits = sr_hex_value(p[2]) | sr_hex_value(p[3]) | sr_hex_value(p[4]) | sr_hex_value(p[5]);
+    int digits = sr_hex_digit((char)p[2]) | sr_hex_digit((char)p[3]) | sr_hex_digit((char)p[4]) |
+                 sr_hex_digit((char)p[5]);
     if (digits < 0)
         return p;
     *escaped = true;

@@ -1,4 +1,5 @@
 /* Decodes string content that the scanner has accepted. */
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "json/escape.h"
 #include "json/scan.h"
@@ -8,7 +9,7 @@ static uint32_t hex4(const char *p, const char *end)
 {
     uint32_t value = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = p + i < end ? sr_hex_value((uint8_t)p[i]) : -1;
+        int digit = p + i < end ? sr_hex_digit((char)p[i]) : -1;
         if (digit < 0)
             return 0xFFFD;
         value = value << 4 | (uint32_t)digit;

@@ -6,6 +6,7 @@
 #include "observe/exposition.h"
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "observe/process.h"
 
 #include <math.h>
@@ -134,26 +135,13 @@ static int put_labels(struct sr_buf *out, const char *names, const struct sr_ser
     return rc == SR_OK ? sr_buf_append(out, "}", 1) : rc;
 }
 
-static int put_hex(struct sr_buf *out, const uint8_t *p, size_t n)
-{
-    int rc = SR_OK;
-    for (size_t i = 0; i < n && rc == SR_OK; i++)
-        rc = sr_buf_printf(out, "%02x", p[i]);
-    return rc;
-}
-
 /* ` # {trace_id="...",span_id="..."} value time` */
 static int put_exemplar(struct sr_buf *out, const struct sr_exemplar *exemplar)
 {
-    int rc = sr_buf_printf(out, " # {trace_id=\"");
-    if (rc == SR_OK)
-        rc = put_hex(out, exemplar->trace, sizeof exemplar->trace);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\",span_id=\"");
-    if (rc == SR_OK)
-        rc = put_hex(out, exemplar->span, sizeof exemplar->span);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\"} ");
+    char trace[2 * sizeof exemplar->trace + 1], span[2 * sizeof exemplar->span + 1];
+    sr_hex_write(exemplar->trace, sizeof exemplar->trace, trace);
+    sr_hex_write(exemplar->span, sizeof exemplar->span, span);
+    int rc = sr_buf_printf(out, " # {trace_id=\"%s\",span_id=\"%s\"} ", trace, span);
     if (rc == SR_OK)
         rc = put_number(out, exemplar->value);
     return rc == SR_OK

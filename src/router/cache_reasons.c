@@ -1,6 +1,8 @@
 /* One table of sentences; what is not in the record is told from what is. */
 #include "router/cache_reasons.h"
 
+#include "base/hex.h"
+
 static const struct {
     const char *code, *sentence;
 } reasons[] = {
@@ -66,10 +68,10 @@ const char *sr_cache_state(const struct sr_record *r, const struct sr_router *ro
 
 void sr_cache_partition_text(const struct sr_record *r, size_t n, char *out)
 {
-    static const char hex[] = "0123456789abcdef";
     const struct sr_cache_key *key = &r->recall.partition;
-    size_t digits = sr_cache_key_is_set(key) ? n : 0;
-    for (size_t i = 0; i < digits; i++)
-        out[i] = hex[i % 2 ? key->bytes[i / 2] & 15 : key->bytes[i / 2] >> 4];
-    out[digits] = '\0';
+    char digits[2 * SR_CACHE_KEY + 1] = "";
+    if (sr_cache_key_is_set(key))
+        sr_hex_write(key->bytes, SR_CACHE_KEY, digits);
+    memcpy(out, digits, n);
+    out[n] = '\0';
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/read_file.h"
@@ -654,7 +655,7 @@ void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE])
 {
     uint8_t id[16];
     sr_runtime_unique(runtime, id);
-    sr_trace_hex(id, sizeof id, out);
+    sr_hex_write(id, sizeof id, out);
 }
 
 const char *sr_version(void)

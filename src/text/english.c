@@ -1,12 +1,11 @@
-/* Asks the language detector about one piece after the other. */
+/* Asks the language detector about the whole, or about one piece after the other. */
 #include "text/english.h"
 
 #include "text/language.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#define OTHER_LEAST   0.5F /* the share of other languages that makes a piece one; half as much if not sure */
+#define OTHER_LEAST   0.5F /* the share of other languages that makes a text one; half as much if not sure */
 #define ENGLISH_LEAST 0.1F
 #define FIRST_PLACES  3u /* beginning, middle and end, before the rest is read */
 
@@ -51,7 +50,14 @@ static void look_at(struct pieces *pieces, size_t i)
     pieces->english += english >= ENGLISH_LEAST || other < OTHER_LEAST;
 }
 
-enum sr_english sr_english_of(struct sr_bytes text)
+bool sr_english_is_main(struct sr_bytes text)
+{
+    struct sr_languages found = sr_language_detect(text);
+    return found.count == 0 || strcmp(found.items[0].code, "en") == 0 ||
+           found.items[0].confidence <= OTHER_LEAST; /* not sure, or a half and less of the text */
+}
+
+enum sr_english sr_english_by_pieces(struct sr_bytes text)
 {
     struct pieces pieces = {.text = text};
     size_t rest = text.n > SR_ENGLISH_PIECE ? text.n - SR_ENGLISH_PIECE : 0;

@@ -1,5 +1,5 @@
 /*
- * Detects the language of a text; wraps CLD2.
+ * Detects the languages of a text; wraps CLD2. Whether a text is in English is english.h's.
  *
  * Pure and thread-safe. Long texts are sampled (beginning, middle and end), so the cost is bounded.
  */
@@ -7,8 +7,6 @@
 #define SR_TEXT_LANGUAGE_H
 
 #include "base/bytes.h"
-
-#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,10 +27,6 @@ struct sr_languages {
 
 /* `text` must be valid UTF-8. */
 struct sr_languages sr_language_detect(struct sr_bytes text);
-
-/* True when most of the text is, most likely, in another language than English: false where nothing was
- * recognised, as of a formula. A few words may be mistaken. `text` must be valid UTF-8. */
-bool sr_language_is_foreign(struct sr_bytes text);
 
 #ifdef __cplusplus
 }

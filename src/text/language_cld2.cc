@@ -67,10 +67,3 @@ extern "C" struct sr_languages sr_language_detect(struct sr_bytes text)
     }
     return found;
 }
-
-extern "C" bool sr_language_is_foreign(struct sr_bytes text)
-{
-    const float most = 0.5f; /* not sure, or a half and less of the text: no */
-    struct sr_languages found = sr_language_detect(text);
-    return found.count > 0 && strcmp(found.items[0].code, "en") != 0 && found.items[0].confidence > most;
-}

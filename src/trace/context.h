@@ -38,7 +38,4 @@ void sr_trace_parent_write(const struct sr_trace_context *context, char out[SR_T
  * each `key=value`. */
 bool sr_trace_state_is_usable(struct sr_bytes value);
 
-/* Lower-case hex digits of `n` bytes, and a NUL. */
-void sr_trace_hex(const uint8_t *p, size_t n, char *out);
-
 #endif

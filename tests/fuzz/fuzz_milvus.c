@@ -3,7 +3,7 @@
  * bodies hold are whole records, similarities are cosines, and texts end; parts are joined only to what their
  * head says. And base64 and purges: what is read is written back the same.
  */
-#include "store/milvus/base64.h"
+#include "base/base64.h"
 #include "store/milvus/message.h"
 #include "store/remote.h"
 

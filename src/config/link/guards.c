@@ -1,6 +1,8 @@
 /* Guards and what they refer to: thresholds of global, types of private data, models, rules. */
 #include "config/link/guards.h"
 
+#include "base/hash.h"
+#include "base/hex.h"
 #include "config/bind/hint.h"
 #include "config/link/names.h"
 
@@ -113,10 +115,8 @@ static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *decis
 
 static bool is_sha256(struct sr_bytes text)
 {
-    bool digits = text.n == 64;
-    for (size_t i = 0; digits && i < text.n; i++)
-        digits = text.p[i] && strchr("0123456789abcdef", text.p[i]);
-    return digits;
+    uint8_t digest[SR_SHA256_SIZE];
+    return text.n == 2 * sizeof digest && sr_hex_read(text.p, sizeof digest, digest);
 }
 
 static void check_system_prompts(struct sr_binder *b, const struct sr_yaml_node *guards,

@@ -5,6 +5,8 @@
  */
 #include "config/link/otlp.h"
 
+#include "base/hex.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,18 +61,12 @@ static bool is_word(const char *value, const char *word)
 
 /* ---- pairs ---- */
 
-static int hex(char c)
-{
-    c = sr_ascii_lower(c);
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Takes %XX apart, in place. */
 static void unescape(char *text)
 {
     char *out = text;
     for (const char *in = text; *in; in++) {
-        int high = *in == '%' ? hex(in[1]) : -1, low = high >= 0 ? hex(in[2]) : -1;
+        int high = *in == '%' ? sr_hex_digit(in[1]) : -1, low = high >= 0 ? sr_hex_digit(in[2]) : -1;
         *out++ = (char)(low >= 0 ? high << 4 | low : *in);
         in += low >= 0 ? 2 : 0;
     }

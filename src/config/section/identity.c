@@ -1,4 +1,5 @@
 /* `global.semroute.identity`: keys of clients, tenants, and which peers may set identity headers. */
+#include "base/hex.h"
 #include "config/section/section.h"
 
 #include "base/hash.h"
@@ -36,17 +37,12 @@ static void prepare_key(void *target)
     key->tenant_at = -1;
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hex(struct sr_bytes text, uint8_t out[SR_KEY_DIGEST])
 {
     if (text.n != 2 * (size_t)SR_KEY_DIGEST)
         return false;
     for (size_t i = 0; i < SR_KEY_DIGEST; i++) {
-        int high = digit(sr_ascii_lower(text.p[2 * i])), low = digit(sr_ascii_lower(text.p[2 * i + 1]));
+        int high = sr_hex_digit(text.p[2 * i]), low = sr_hex_digit(text.p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         out[i] = (uint8_t)(high << 4 | low);

@@ -6,6 +6,7 @@
  * known prefix stands for; longer ones are replaced character by character. A replacement by fewer characters
  * takes the position of the first; what is replaced by nothing is counted to the character before it.
  */
+#include "base/base64.h"
 #include "model/tokenizer/private.h"
 
 #include "base/json_read.h"
@@ -65,38 +66,6 @@ static bool begins_any(const struct sr_tok_charsmap *map, const char *p, size_t 
 
 /* ---- opening ---- */
 
-static int sextet(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
-/* Decodes base64 (RFC 4648) in place; SIZE_MAX when it is none. */
-static size_t decode_base64(char *p, size_t n)
-{
-    uint32_t bits = 0;
-    unsigned have = 0;
-    size_t out = 0;
-    for (unsigned pad = 0; pad < 2 && n && p[n - 1] == '='; pad++)
-        n--;
-    for (size_t i = 0; i < n; i++) {
-        int six = sextet(p[i]);
-        if (six < 0)
-            return SIZE_MAX;
-        bits = bits << 6 | (uint32_t)six;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            p[out++] = (char)(bits >> have);
-        }
-    }
-    return out;
-}
-
 static uint32_t little32(const char *p)
 {
     uint32_t v = 0;
@@ -127,8 +96,8 @@ int sr_tok_open_charsmap(struct sr_tokenizer *t, struct sr_bytes json, const str
         return sr_err_set(err, SR_EPARSE, "normalizer Precompiled: `precompiled_charsmap` must be a string");
     if (!map || !sr_json_view_dup(json, &t->arena, &text))
         return sr_err_set(err, SR_ENOMEM, "out of memory for a tokenizer");
-    size_t n = decode_base64((char *)text.p, text.n);
-    if (n == SIZE_MAX || n < 8)
+    size_t n;
+    if (sr_base64_read(text, (uint8_t *)text.p, &n) || n < 8)
         return sr_err_set(err, SR_EPARSE, "%s", wrong);
     size_t bytes = little32(text.p);
     map->n_units = bytes / 4;

@@ -7,6 +7,7 @@
 #include "net/grpc/client.h"
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -151,21 +152,13 @@ static struct sr_bytes answer_find(const struct sr_http2_answer *answer, struct 
     return value.p ? value : field_find(answer->headers, answer->header_count, name);
 }
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                  : -1;
-}
-
 /* grpc-message: percent-encoded. What a terminal could take amiss becomes a question mark. */
 static void message_decode(struct sr_bytes text, char *out, size_t size)
 {
     size_t n = 0;
     for (size_t i = 0; i < text.n && n + 1 < size; i++) {
-        int high = text.p[i] == '%' && i + 2 < text.n ? hex_of(text.p[i + 1]) : -1;
-        int low = high >= 0 ? hex_of(text.p[i + 2]) : -1;
+        int high = text.p[i] == '%' && i + 2 < text.n ? sr_hex_digit(text.p[i + 1]) : -1;
+        int low = high >= 0 ? sr_hex_digit(text.p[i + 2]) : -1;
         unsigned char c = (unsigned char)text.p[i];
         if (low >= 0) {
             c = (unsigned char)(high << 4 | low);

@@ -5,6 +5,7 @@
  */
 #include "net/http1/http1.h"
 
+#include "base/hex.h"
 #include "net/http1/chars.h"
 
 #include <http_parser.h>
@@ -528,18 +529,10 @@ static enum sr_http1_event head_next(struct sr_http1 *parser, const char *data, 
 
 /* ---- bodies ---- */
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = sr_ascii_lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* One byte of a chunk's size line. False: not allowed there. */
 static bool chunk_line_byte(struct sr_http1 *parser, char c)
 {
-    int digit = hex_value(c);
+    int digit = sr_hex_digit(c);
     if (++parser->line_bytes > CHUNK_LINE_MAX)
         return false;
     if (parser->state == ST_CHUNK_EXTENSION && c != '\r')

@@ -1,6 +1,7 @@
 /* Reads requests and writes answers. */
 #include "router/embed/request.h"
 
+#include "base/base64.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 
@@ -192,28 +193,23 @@ static void put_numbers(struct sr_json_writer *w, const float *v, size_t n)
 /* Writes the floats' bytes, little-endian, as a base64 string (RFC 4648 section 4). */
 static void put_base64(struct sr_json_writer *w, const float *v, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned char bytes[3];
-    size_t total = n * 4, filled = 0;
     struct sr_buf *out = w->out;
     sr_json_string(w, "embedding");
     if (!w->rc)
-        w->rc = sr_buf_reserve(out, (total + 2) / 3 * 4);
+        w->rc = sr_buf_reserve(out, SR_BASE64_SIZE(4 * n) + 1);
     if (w->rc)
         return;
     char *to = out->data + out->len;
-    for (size_t i = 0; i < total; i++) {
-        uint32_t word;
-        memcpy(&word, &v[i / 4], 4);
-        bytes[filled++] = (unsigned char)(word >> i % 4 * 8);
-        if (filled < 3 && i + 1 < total)
-            continue;
-        for (size_t k = filled; k < 3; k++)
-            bytes[k] = 0;
-        uint32_t group = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
-        for (size_t k = 0; k < 4; k++)
-            *to++ = k <= filled ? digits[group >> (18 - 6 * k) & 63] : '=';
-        filled = 0;
+    for (size_t i = 0; i < n; i += 3) { /* 16 characters, without padding but at the end */
+        uint8_t bytes[3 * 4];
+        size_t count = n - i < 3 ? n - i : 3;
+        for (size_t k = 0; k < 4 * count; k++) {
+            uint32_t word;
+            memcpy(&word, &v[i + k / 4], 4);
+            bytes[k] = (uint8_t)(word >> k % 4 * 8);
+        }
+        sr_base64_write(bytes, 4 * count, to);
+        to += SR_BASE64_SIZE(4 * count);
     }
     out->len = (size_t)(to - out->data);
     sr_json_string_end(w);

@@ -198,19 +198,18 @@ void sr_exchange_store_answer(sr_exchange *x)
 /* Writes an id of the same length over each string that is the old one. */
 static int make_fresh(sr_exchange *x, struct sr_buf *reply, struct sr_bytes old)
 {
-    static const char digits[] = "0123456789abcdef";
-    char id[SR_STORED_ID_MAX + 2];
-    uint8_t unique[16], hash[SR_SHA256_SIZE];
+    char id[SR_STORED_ID_MAX + 2], digits[SR_SHA256_HEX];
+    uint8_t unique[16];
     if (old.n < FRESH_MIN || old.n > SR_STORED_ID_MAX)
         return SR_EUNSUPPORTED;
     sr_runtime_unique(x->runtime, unique);
-    int rc = sr_sha256(sr_bytes_of(unique, sizeof unique), hash);
+    int rc = sr_sha256_hex(sr_bytes_of(unique, sizeof unique), digits);
     if (rc)
         return rc;
     id[0] = id[old.n + 1] = '"';
     memcpy(id + 1, "resp_", 5);
     for (size_t i = 5; i < old.n; i++)
-        id[i + 1] = digits[hash[i / 2 % sizeof hash] >> 4 * (i & 1) & 15];
+        id[i + 1] = digits[i % (SR_SHA256_HEX - 1)];
     for (size_t at = 0; at + old.n + 2 <= reply->len; at++)
         if (reply->data[at] == '"' && reply->data[at + old.n + 1] == '"' &&
             memcmp(reply->data + at + 1, old.p, old.n) == 0)

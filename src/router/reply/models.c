@@ -3,6 +3,7 @@
  * clients of both read it. */
 #include "router/reply/models.h"
 
+#include "base/hex.h"
 #include "base/json_write.h"
 
 #include <time.h>
@@ -183,21 +184,15 @@ int sr_reply_models(const struct sr_router *router, const struct sr_identity *id
     return w.rc;
 }
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'                                   ? c - '0'
-           : sr_ascii_lower(c) >= 'a' && sr_ascii_lower(c) <= 'f' ? sr_ascii_lower(c) - 'a' + 10
-                                                                  : -1;
-}
-
 /* Percent-decodes into the arena; a broken escape stays as it is. */
 static struct sr_bytes percent_decode(struct sr_bytes s, struct sr_arena *arena)
 {
     char *out = sr_arena_alloc(arena, s.n + 1);
     size_t n = 0;
     for (size_t i = 0; out && i < s.n; i++) {
-        bool escape = s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0;
-        out[n++] = escape ? (char)(hex(s.p[i + 1]) * 16 + hex(s.p[i + 2])) : s.p[i];
+        bool escape =
+            s.p[i] == '%' && i + 2 < s.n && sr_hex_digit(s.p[i + 1]) >= 0 && sr_hex_digit(s.p[i + 2]) >= 0;
+        out[n++] = escape ? (char)(sr_hex_digit(s.p[i + 1]) * 16 + sr_hex_digit(s.p[i + 2])) : s.p[i];
         i += escape ? 2 : 0;
     }
     return (struct sr_bytes){out, n};

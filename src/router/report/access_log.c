@@ -5,6 +5,7 @@
 #include "router/report/access_log.h"
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/json_write.h"
 
 #include <math.h>
@@ -54,9 +55,9 @@ static void put_trace(struct sr_json_writer *w, const struct sr_record_trace *tr
     char hex[2 * SR_TRACE_ID_SIZE + 1];
     if (!trace->known)
         return;
-    sr_trace_hex(trace->own.trace, SR_TRACE_ID_SIZE, hex);
+    sr_hex_write(trace->own.trace, SR_TRACE_ID_SIZE, hex);
     sr_json_text(w, "trace_id", hex);
-    sr_trace_hex(trace->own.span, SR_SPAN_ID_SIZE, hex);
+    sr_hex_write(trace->own.span, SR_SPAN_ID_SIZE, hex);
     sr_json_text(w, "span_id", hex);
 }
 

@@ -1,6 +1,8 @@
 /* Makes the normal form of a path, segment by segment: escapes, parameters, dots, then case. */
 #include "router/request/path.h"
 
+#include "base/hex.h"
+
 #include <stdint.h>
 
 /* Ids of models and responses may have any characters, so they pass as they were sent; such a path is never
@@ -12,12 +14,6 @@ struct normal {
     size_t n;
     const char *flaw;
 };
-
-static int hex(char c)
-{
-    char lower = sr_ascii_lower(c);
-    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 /* True for a byte of a segment (RFC 3986, pchar) without '%' and ';'. */
 static bool is_plain(unsigned char c)
@@ -44,8 +40,8 @@ static int next_byte(struct sr_bytes segment, size_t *at)
 {
     if (segment.p[*at] != '%')
         return (unsigned char)segment.p[(*at)++];
-    int high = *at + 2 < segment.n ? hex(segment.p[*at + 1]) : -1;
-    int low = high < 0 ? -1 : hex(segment.p[*at + 2]);
+    int high = *at + 2 < segment.n ? sr_hex_digit(segment.p[*at + 1]) : -1;
+    int low = high < 0 ? -1 : sr_hex_digit(segment.p[*at + 2]);
     *at += 3;
     return low < 0 ? -1 : high * 16 + low;
 }

@@ -1,6 +1,7 @@
 /* Decodes without memory: bits in, bytes out, and the length of the text that is being read. */
 #include "router/request/sealed.h"
 
+#include "base/base64.h"
 #include "router/request/form.h"
 
 #include <stdint.h>
@@ -16,18 +17,6 @@ struct reader {
     unsigned run;           /* bytes of text up to here */
     unsigned needed, begun; /* of a character: continuation bytes that must follow, bytes so far */
 };
-
-/* 0 to 63; -1 for a character of no alphabet. */
-static int value_of(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
 
 static bool is_plain(uint8_t byte)
 {
@@ -94,14 +83,15 @@ bool sr_sealed_is(struct sr_bytes raw, bool escaped)
     for (size_t ends = 0; ends < 2 && raw.n > 0 && raw.p[raw.n - 1] == '='; ends++)
         raw.n--;
     bool wordy = false;
+    size_t digits = 0;
     for (size_t i = 0; i < raw.n; i++) {
         if (escaped && raw.p[i] == '\\' && i + 1 < raw.n && raw.p[i + 1] == '/')
             i++;
-        int value = value_of(raw.p[i]);
+        int value = sr_base64_digit(raw.p[i]);
         if (value < 0)
             return false;
-        wordy = reads_as_words(&reader, raw.p[i], i + 1);
-        if (wordy && i >= 63)
+        wordy = reads_as_words(&reader, raw.p[i], ++digits);
+        if (wordy && digits >= 64)
             return false;
         reader.bits = reader.bits << 6 | (uint32_t)value;
         reader.n_bits += 6;
@@ -112,5 +102,5 @@ bool sr_sealed_is(struct sr_bytes raw, bool escaped)
         if (reader.run >= SR_SEALED_RUN)
             return false;
     }
-    return raw.n > 0 && !(wordy && raw.n >= WORDY_MIN);
+    return digits > 0 && !(wordy && digits >= WORDY_MIN);
 }

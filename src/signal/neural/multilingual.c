@@ -6,7 +6,6 @@
 #include "infer/locate.h"
 #include "signal/neural/neural.h"
 #include "text/english.h"
-#include "text/language.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -112,7 +111,7 @@ bool sr_multilingual_reads(const struct sr_multilingual *multilingual, struct sr
 bool sr_multilingual_reads_language(const struct sr_multilingual *multilingual, struct sr_bytes text)
 {
     return sr_multilingual_reads(multilingual, text) ||
-           (is_usable(multilingual) && sr_language_is_foreign(text));
+           (is_usable(multilingual) && !sr_english_is_main(text));
 }
 
 size_t sr_multilingual_stretches(const struct sr_multilingual *multilingual, struct sr_bytes text,
@@ -136,7 +135,7 @@ enum sr_multilingual_part sr_multilingual_judges(const struct sr_multilingual *m
         return SR_MULTILINGUAL_NONE;
     if (sr_multilingual_reads(multilingual, text))
         return SR_MULTILINGUAL_INSTEAD;
-    enum sr_english english = sr_english_of(text);
+    enum sr_english english = sr_english_by_pieces(text);
     return english == SR_ENGLISH_NONE   ? SR_MULTILINGUAL_INSTEAD
            : english == SR_ENGLISH_PART ? SR_MULTILINGUAL_BESIDE
                                         : SR_MULTILINGUAL_NONE;

@@ -3,11 +3,11 @@
  */
 #include "store/milvus/milvus.h"
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cache/index/pack.h"
-#include "store/milvus/base64.h"
 #include "store/milvus/private.h"
 
 #include <stdio.h>

@@ -5,8 +5,9 @@
  */
 #include "store/milvus/rows.h"
 
+#include "base/base64.h"
 #include "base/hash.h"
-#include "store/milvus/base64.h"
+#include "base/hex.h"
 #include "store/remote.h"
 #include "store/selector.h"
 
@@ -47,12 +48,6 @@ static uint64_t get_number(const uint8_t *p, size_t n)
     return v;
 }
 
-static void hex_write(const uint8_t *p, size_t n, char *out)
-{
-    for (size_t i = 0; i < n; i++)
-        snprintf(out + 2 * i, 3, "%02x", p[i]);
-}
-
 /* ---- to rows ---- */
 
 size_t sr_milvus_parts(size_t size)
@@ -78,7 +73,7 @@ static char *key_write(const struct sr_cache_key *key, char sign, struct sr_aren
         return NULL;
     if (sign)
         *text = sign;
-    hex_write(key->bytes, SR_CACHE_KEY, text + (sign != 0));
+    sr_hex_write(key->bytes, SR_CACHE_KEY, text + (sign != 0));
     return text;
 }
 
@@ -138,7 +133,7 @@ bool sr_milvus_row_record(struct sr_milvus_row *out, const struct sr_cache_recor
 static char *part_id(const struct sr_milvus_name *version, size_t index, struct sr_arena *arena)
 {
     char hex[2 * SR_MILVUS_NAME + 1];
-    hex_write(version->bytes, SR_MILVUS_NAME, hex);
+    sr_hex_write(version->bytes, SR_MILVUS_NAME, hex);
     return sr_arena_printf(arena, "p%s-%zu", hex, index);
 }
 
@@ -182,7 +177,7 @@ bool sr_milvus_row_purge(struct sr_milvus_row *out, const struct sr_milvus_purge
     uint8_t head[PURGE_HEAD], *at = head + MAGIC;
     struct sr_buf bytes;
     bool whole;
-    hex_write(purge->id.bytes, SR_MILVUS_NAME, hex);
+    sr_hex_write(purge->id.bytes, SR_MILVUS_NAME, hex);
     id = sr_arena_printf(arena, "g%s", hex);
     row_plain(out, id, PURGES);
     out->created_ms = purge->at_ms;
@@ -233,7 +228,7 @@ static void filter_key(struct filter *filter, const char *name, const struct sr_
     char hex[KEY_TEXT];
     if (!sr_cache_key_is_set(key))
         return;
-    hex_write(key->bytes, SR_CACHE_KEY, hex);
+    sr_hex_write(key->bytes, SR_CACHE_KEY, hex);
     filter_and(filter, "%s == \"%s\"", name, hex);
 }
 
@@ -245,13 +240,13 @@ char *sr_milvus_filter_removal(const struct sr_cache_selector *which, struct sr_
         return NULL;
     filter_and(&filter, "part not in [\"" PURGES "\", \"" MARK "\"]");
     if (sr_cache_key_is_set(&which->exact)) {
-        hex_write(which->exact.bytes, SR_CACHE_KEY, hex);
+        sr_hex_write(which->exact.bytes, SR_CACHE_KEY, hex);
         filter_and(&filter, "(id == \"%s\" || request == \"=%s\")", hex, hex);
     }
     filter_key(&filter, "tenant", &which->tenant);
     filter_key(&filter, "user", &which->user);
     if (sr_cache_key_is_set(&which->partition)) {
-        hex_write(which->partition.bytes, SR_CACHE_KEY, hex);
+        sr_hex_write(which->partition.bytes, SR_CACHE_KEY, hex);
         filter_and(&filter, "part in [\"%s\", \"-%s\", \"+%s\"]", hex, hex, hex);
     }
     if (model)
@@ -271,14 +266,14 @@ char *sr_milvus_filter_expired(int64_t now_ms, struct sr_arena *arena)
 char *sr_milvus_filter_partition(const struct sr_cache_key *partition, int64_t now_ms, struct sr_arena *arena)
 {
     char hex[KEY_TEXT];
-    hex_write(partition->bytes, SR_CACHE_KEY, hex);
+    sr_hex_write(partition->bytes, SR_CACHE_KEY, hex);
     return sr_arena_printf(arena, "part == \"%s\" && " IS_LIVE, hex, (long long)now_ms);
 }
 
 char *sr_milvus_filter_key(const struct sr_cache_key *key, int64_t now_ms, struct sr_arena *arena)
 {
     char hex[KEY_TEXT];
-    hex_write(key->bytes, SR_CACHE_KEY, hex);
+    sr_hex_write(key->bytes, SR_CACHE_KEY, hex);
     return sr_arena_printf(arena, "(id == \"%s\" || request == \"%s\") && " IS_LIVE, hex, hex,
                            (long long)now_ms);
 }

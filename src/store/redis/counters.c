@@ -5,6 +5,7 @@
  */
 #include "store/redis/counters.h"
 
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -48,12 +49,6 @@ struct changes {
 };
 
 /* ---- commands ---- */
-
-static void put_key(char out[2 * sizeof(struct sr_limit_key) + 1], const struct sr_limit_key *key)
-{
-    for (size_t i = 0; i < sizeof key->bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", key->bytes[i]);
-}
 
 static int eval(struct counters *c, const char *script, struct sr_buf *lines, sr_redis_done *done, void *arg)
 {
@@ -114,7 +109,7 @@ static int put_limits(const struct counters *c, const struct sr_limit_query *que
     int rc = SR_OK;
     for (size_t i = 0; i < query->n && !rc; i++) {
         const struct sr_limit *limit = &query->limits[i];
-        put_key(key, &limit->key);
+        sr_hex_write(limit->key.bytes, sizeof limit->key.bytes, key);
         rc = sr_buf_printf(lines, "%s%s %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 "\n", c->prefix, key,
                            limit->max, limit->cost, sr_window_part_ms(limit->unit_ms), limit->ends_ms);
     }
@@ -181,7 +176,7 @@ static int put_changes(const struct changes *changes, struct sr_buf *lines)
     int rc = SR_OK;
     for (size_t i = 0; i < changes->n && !rc; i++) {
         const struct sr_limit_change *change = &changes->items[i];
-        put_key(key, &change->key);
+        sr_hex_write(change->key.bytes, sizeof change->key.bytes, key);
         rc = sr_buf_printf(lines, "%s%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 "\n",
                            changes->counters->prefix, key, sr_window_part_ms(change->unit_ms),
                            change->ends_ms, change->then_ms, change->more, change->less);

@@ -4,6 +4,7 @@
 #include "store/redis/keys.h"
 
 #include "base/hash.h"
+#include "base/hex.h"
 
 #include <stdio.h>
 
@@ -48,14 +49,8 @@ void sr_redis_name_key(struct sr_redis_name *out, const char *prefix, enum sr_re
                        const struct sr_cache_key *key)
 {
     int n = snprintf(out->text, sizeof out->text, "%s%c:", prefix, (char)kind);
-    for (size_t i = 0; i < SR_CACHE_KEY; i++)
-        n += snprintf(out->text + n, sizeof out->text - (size_t)n, "%02x", key->bytes[i]);
-    out->bytes = sr_bytes_of(out->text, (size_t)n);
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    sr_hex_write(key->bytes, SR_CACHE_KEY, out->text + n);
+    out->bytes = sr_bytes_of(out->text, (size_t)n + 2 * (size_t)SR_CACHE_KEY);
 }
 
 bool sr_redis_name_read(struct sr_bytes name, const char *prefix, struct sr_cache_key *out)
@@ -64,13 +59,7 @@ bool sr_redis_name_read(struct sr_bytes name, const char *prefix, struct sr_cach
     if (name.n != n + 2 + 2 * (size_t)SR_CACHE_KEY || memcmp(name.p, prefix, n) != 0 ||
         name.p[n] != SR_REDIS_RECORD || name.p[n + 1] != ':')
         return false;
-    for (size_t i = 0; i < SR_CACHE_KEY; i++) {
-        int high = hex_digit(name.p[n + 2 + 2 * i]), low = hex_digit(name.p[n + 3 + 2 * i]);
-        if (high < 0 || low < 0)
-            return false;
-        out->bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
+    return sr_hex_read(name.p + n + 2, SR_CACHE_KEY, out->bytes);
 }
 
 int sr_redis_pattern(struct sr_buf *out, const char *prefix)

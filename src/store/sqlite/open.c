@@ -4,6 +4,7 @@
  * The lock is exclusive, so the log needs no shared memory and a second process gets an error. A commit is on
  * the disk when it returns. What is deleted is overwritten, and pages that are free can be given back.
  */
+#include "base/hex.h"
 #include "base/mem.h"
 #include "store/sqlite/db.h"
 #include "store/sqlite/handle.h"
@@ -45,13 +46,12 @@ static bool is_plain(const char *path)
 /* Runs `PRAGMA name = "x'key'"`. */
 static int set_key(struct sr_sqlite_db *db, const char *name, const uint8_t key[32])
 {
-    char sql[128];
-    int n = snprintf(sql, sizeof sql, "PRAGMA %s = \"x'", name);
-    for (int i = 0; i < 32; i++)
-        n += snprintf(sql + n, sizeof sql - (size_t)n, "%02x", key[i]);
-    snprintf(sql + n, sizeof sql - (size_t)n, "'\"");
+    char digits[2 * 32 + 1], sql[128];
+    sr_hex_write(key, 32, digits);
+    snprintf(sql, sizeof sql, "PRAGMA %s = \"x'%s'\"", name, digits);
     int rc = sr_sqlite_code(db, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
     explicit_bzero(sql, sizeof sql);
+    explicit_bzero(digits, sizeof digits);
     return rc;
 }
 

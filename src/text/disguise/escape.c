@@ -5,6 +5,7 @@
  * A word whose escapes hide letters, digits or what parts words is patched; a word with other escapes, such
  * as &lt; or %2F, reads the same without them and stays.
  */
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "text/ascii.h"
 #include "text/disguise/private.h"
@@ -27,21 +28,13 @@ struct escape {
     bool named; /* as texts about characters write them: one alone hides nothing */
 };
 
-static int value16(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Reads `min` to `max` digits of a base up to 16; returns how many there are, 0 when they are too few. */
 static size_t read_digits(struct sr_bytes text, size_t at, int base, size_t min, size_t max, int32_t *value)
 {
     size_t n = 0;
     *value = 0;
     while (n < max && at + n < text.n) {
-        int digit = value16(text.p[at + n]);
+        int digit = sr_hex_digit(text.p[at + n]);
         if (digit < 0 || digit >= base)
             break;
         *value = *value < 0x200000 ? *value * base + digit : *value;

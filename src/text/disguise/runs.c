@@ -5,6 +5,8 @@
  * Linear time: an attempt either takes what it has read, or ends within the first bytes that are no text, or
  * is not repeated over the same bytes.
  */
+#include "base/base64.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "text/ascii.h"
 #include "text/disguise/private.h"
@@ -99,27 +101,16 @@ static bool feed(struct sink *sink, unsigned char byte)
 
 /* ---- characters of an encoding ---- */
 
-static int value64(unsigned char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
 static int value_of(enum kind kind, unsigned char c)
 {
     unsigned char low = c | 0x20;
     switch (kind) {
     case BASE64:
-        return value64(c);
+        return sr_base64_digit((char)c);
     case BASE32:
         return low >= 'a' && low <= 'z' ? low - 'a' : c >= '2' && c <= '7' ? c - '2' + 26 : -1;
     case HEX:
-        return c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+        return sr_hex_digit((char)c);
     case BINARY:
         return c == '0' || c == '1' ? c - '0' : -1;
     case CODES:
@@ -421,7 +412,7 @@ bool sr_find_run(struct sr_bytes text, size_t from, struct sr_run *run)
 {
     for (size_t at = from; at < text.n;) {
         size_t n = 0, skip = 0;
-        while (at + n < text.n && value64((unsigned char)text.p[at + n]) >= 0)
+        while (at + n < text.n && sr_base64_digit(text.p[at + n]) >= 0)
             n++;
         if (sr_find_codes(text, at, run, NULL, &skip)) {
             run->kind = CODES;

@@ -1,4 +1,4 @@
-/* Which texts are in English, in other languages, or in several; and that the cost is bounded. */
+/* Which texts are in English, in other languages, or in several: as a whole, and by pieces. */
 #include "tests/unit/cmocka_all.h"
 #include "text/english.h"
 
@@ -13,7 +13,7 @@ static const char german[] = "Bitte schreibe einen kurzen Brief an unsere Nachba
 
 static enum sr_english of(const char *text)
 {
-    return sr_english_of(sr_bytes_str(text));
+    return sr_english_by_pieces(sr_bytes_str(text));
 }
 
 static void test_short(void **state)
@@ -87,18 +87,30 @@ static void test_borders(void **state)
         memset(text, 'a', shift);
         for (size_t i = 0; i < 1200; i++)
             memcpy(text + shift + 4 * i, "\xF0\x9F\x8C\xBC", 4);
-        (void)sr_english_of(sr_bytes_of(text, shift + 4800));
+        (void)sr_english_by_pieces(sr_bytes_of(text, shift + 4800));
     }
-    assert_int_equal(sr_english_of(sr_bytes_of(german, strlen(german))), SR_ENGLISH_NONE);
+    assert_int_equal(sr_english_by_pieces(sr_bytes_of(german, strlen(german))), SR_ENGLISH_NONE);
+}
+
+/* As a whole: what is in no language, or in two by halves, is in no other one. */
+static void test_whole(void **state)
+{
+    static const char *const others[] = {"Warum ist der Himmel blau?", "¿Qué es la inflación?",
+                                         "Bolehkah ibu menyusui minum kopi?", "为什么天空是蓝色的？"};
+    static const char *const same[] = {"", "x^2 + 3x = 0", "12.5 / 4", "Why is the sky blue?",
+                                       "What does \"Weltanschauung\" mean in English, and who coined it?"};
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(sr_english_is_main(sr_bytes_str(others[i])));
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        assert_true(sr_english_is_main(sr_bytes_str(same[i])));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short),
-        cmocka_unit_test(test_mixed),
-        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_borders),
+        cmocka_unit_test(test_whole), cmocka_unit_test(test_short),   cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_long),  cmocka_unit_test(test_borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,20 +223,6 @@ static void test_language(void **state)
     assert_int_equal(sr_language_detect(SR_LIT("12345 67890 !!!")).count, 0);
 }
 
-/* Any language but English; what is in none, or in two by halves, is not foreign. */
-static void test_foreign(void **state)
-{
-    static const char *const foreign[] = {"Warum ist der Himmel blau?", "¿Qué es la inflación?",
-                                          "Bolehkah ibu menyusui minum kopi?", "为什么天空是蓝色的？"};
-    static const char *const others[] = {"", "x^2 + 3x = 0", "12.5 / 4", "Why is the sky blue?",
-                                         "What does \"Weltanschauung\" mean in English, and who coined it?"};
-    (void)state;
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        assert_true(sr_language_is_foreign(sr_bytes_str(foreign[i])));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(sr_language_is_foreign(sr_bytes_str(others[i])));
-}
-
 static void test_language_of_a_long_text(void **state)
 {
     (void)state;
@@ -267,7 +253,6 @@ int main(void)
         cmocka_unit_test(test_match_order_and_overlaps),
         cmocka_unit_test(test_match_equals_naive),
         cmocka_unit_test(test_language),
-        cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_language_of_a_long_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,4 @@
-/*
- * Base64, written and read strictly.
- */
-#include "store/milvus/base64.h"
+#include "base/base64.h"
 
 static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -23,17 +20,6 @@ void sr_base64_write(const uint8_t *p, size_t n, char *out)
     *out = '\0';
 }
 
-static int digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 int sr_base64_read(struct sr_bytes text, uint8_t *out, size_t *n)
 {
     size_t digits = text.n, bits = 0;
@@ -44,8 +30,8 @@ int sr_base64_read(struct sr_bytes text, uint8_t *out, size_t *n)
     for (int i = 0; i < 2 && digits && text.p[digits - 1] == '='; i++)
         digits--;
     for (size_t i = 0; i < digits; i++) {
-        int value = digit(text.p[i]);
-        if (value < 0)
+        int value = sr_base64_digit(text.p[i]);
+        if (value < 0 || text.p[i] == '-' || text.p[i] == '_')
             return SR_EPARSE;
         kept = kept << 6 | (uint32_t)value;
         bits += 6;
