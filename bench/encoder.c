@@ -37,7 +37,9 @@ static const unsigned weights[N_SUBJECTS] = {10, 10, 10, 40, 40, 1, 1, 1, 1};
 /* The short ones first: what they leave of the time is the last one's. */
 static const struct sr_bench_shape shapes[] = {
     {"minilm-l6", false, 6, 384, 12, 1536, 512, SIZE_MAX, 0},
-    {"minilm-l12", false, 12, 384, 12, 1536, 512, SIZE_MAX, 0},
+    {"minilm-l12", false, 12, 384, 12, 1536, 512, SIZE_MAX, 0}, /* multilingual-e5-small's, too */
+    {"deberta-v3-xsmall", false, 12, 384, 6, 1536, 512, SIZE_MAX, 256},
+    {"xlm-roberta-base", false, 12, 768, 12, 3072, 512, SIZE_MAX, 0},
     {"deberta-v3-base", false, 12, 768, 12, 3072, 512, SIZE_MAX, 256},
     {"mmbert-base", true, 22, 768, 12, 1152, 32768, 64, 0},
 };
@@ -307,7 +309,8 @@ static int usage(const char *what)
     fprintf(stderr,
             "semroute bench encoder: %s\nusage: semroute bench encoder [--json] [--model DIR] [--shape "
             "mmbert-base|"
-            "deberta-v3-base|minilm-l12|minilm-l6] [--max-tokens N] [--threads N] [--seconds S] [--minutes "
+            "deberta-v3-base|xlm-roberta-base|deberta-v3-xsmall|minilm-l12|"
+            "minilm-l6] [--max-tokens N] [--threads N] [--seconds S] [--minutes "
             "M] [--isa "
             "scalar|avx2|avx512|...] "
             "[--python PATH] [--no-peer]\n",

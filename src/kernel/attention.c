@@ -1,8 +1,8 @@
 /*
  * Attention over a packed batch: heads are processed in groups whose packed keys and values fit the scratch.
  * In each group the team's members first pack, then compute blocks of queries; a member that is done takes
- * the next block. With relative positions, their terms are computed before the blocks: a product of each
- * query, and of each key, with one row a bucket.
+ * the next block. With relative positions, their terms are computed before the blocks: products of queries,
+ * and of keys, with the rows of the distances at which they meet.
  */
 #include "kernel/private.h"
 
@@ -47,7 +47,7 @@ static void plan_terms(struct plan *p, size_t tokens)
     const struct sr_relative *relative = p->a->relative;
     if (!relative)
         return;
-    p->ld_terms = sr_round_up(relative->n_buckets, 16) + 16;
+    p->ld_terms = sr_round_up(relative->n_rows, 16) + 16;
     p->head_terms = 2 * tokens * p->ld_terms;
     p->product_bytes =
         sr_round_up(sr_gemm_scratch(any_term(relative), least(tokens, TERM_ROWS)), SR_KERNEL_ALIGN);
@@ -124,38 +124,49 @@ static void pack_part(void *ctx, unsigned part, unsigned parts)
     }
 }
 
-/* The terms of rows [from, to) of the batch: of queries (part 0) or of keys (part 1) of a head. */
-static void compute_terms(const struct plan *p, size_t index, size_t part, size_t from, size_t to, void *work)
+/* The terms of positions [from, to) of a sequence, whose others are [low, high): of queries for those keys
+ * (part 0) or of keys for those queries (part 1). Only the rows of distances between the two are multiplied.
+ */
+static void compute_terms(const struct plan *p, const struct sr_head *head, size_t part, size_t from,
+                          size_t to, size_t low, size_t high, void *work)
 {
     const struct sr_attention *a = p->a;
     struct sr_matrix *const *matrices = part ? a->relative->queries : a->relative->keys;
-    size_t head = p->first_head + index, at = from * a->ld + (part * a->heads + head) * a->head_dim;
-    float *terms = p->terms + index * p->head_terms + part * (p->head_terms / 2) + from * p->ld_terms;
+    const int32_t *rows = part ? a->relative->query_rows : a->relative->key_rows;
+    const float *terms = part ? head->key_terms : head->query_terms;
+    if (!matrices)
+        return;
+    size_t at = (head->first + from) * a->ld + (part * a->heads + head->head) * a->head_dim;
     struct sr_rows x = {(char *)(uintptr_t)a->qkv + at * sr_scalar_size(a->type), a->ld, a->type};
-    struct sr_rows y = {terms, p->ld_terms, SR_SCALAR_F32};
-    if (matrices)
-        sr_gemm(NULL, matrices[head], x, to - from, y, work);
+    struct sr_rows y = {(float *)(uintptr_t)(terms + from * p->ld_terms), p->ld_terms, SR_SCALAR_F32};
+    int32_t first = rows[(ptrdiff_t)low - (ptrdiff_t)(to - 1)];
+    int32_t last = rows[(ptrdiff_t)(high - 1) - (ptrdiff_t)from];
+    sr_gemm_columns(matrices[head->head], (size_t)first, (size_t)last + 1, x, to - from, y, work);
 }
 
-/* Queries that are not asked for need no terms; of keys all do. */
+/* Terms of queries that are asked for, and of the keys that they meet. */
 static void terms_part(void *ctx, unsigned part, unsigned parts)
 {
     struct plan *p = ctx;
     (void)parts;
-    size_t tokens = p->a->starts[p->a->n_sequences], asked = p->end - p->first, mine;
-    size_t of_queries = (asked + TERM_ROWS - 1) / TERM_ROWS, of_keys = (tokens + TERM_ROWS - 1) / TERM_ROWS;
-    size_t pieces = of_queries + of_keys;
     void *work = p->products + part * p->product_bytes;
-    while ((mine = atomic_fetch_add(&p->next, 1)) < p->heads * pieces) {
-        size_t piece = mine % pieces, head = mine / pieces;
-        if (piece < of_queries) {
-            size_t from = p->first + piece * TERM_ROWS;
-            compute_terms(p, head, 0, from, least(from + TERM_ROWS, p->end), work);
-        } else {
-            size_t from = (piece - of_queries) * TERM_ROWS;
-            compute_terms(p, head, 1, from, least(from + TERM_ROWS, tokens), work);
+    size_t index = 0, mine = atomic_fetch_add(&p->next, 1);
+    for (size_t h = 0; h < p->heads; h++)
+        for (size_t s = 0; s < p->a->n_sequences; s++) {
+            struct sr_head head = head_of(p, s, h);
+            size_t first, end;
+            queries_of(p, &head, &first, &end);
+            size_t of_queries = (end - first + TERM_ROWS - 1) / TERM_ROWS;
+            size_t pieces = first < end ? of_queries + (head.length + TERM_ROWS - 1) / TERM_ROWS : 0;
+            for (; mine < index + pieces; mine = atomic_fetch_add(&p->next, 1)) {
+                size_t piece = mine - index, of_key = piece < of_queries ? 0 : 1;
+                size_t from = of_key ? (piece - of_queries) * TERM_ROWS : first + piece * TERM_ROWS;
+                size_t to = least(from + TERM_ROWS, of_key ? head.length : end);
+                compute_terms(p, &head, of_key, from, to, of_key ? first : 0, of_key ? end : head.length,
+                              work);
+            }
+            index += pieces;
         }
-    }
 }
 
 /* Computes blocks of queries, head after head. */

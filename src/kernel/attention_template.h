@@ -19,12 +19,14 @@
 #define AT_SIZE   (AT_KIND == AT_F32 ? 4u : 2u)
 #define AT_EXTRA  (AT_KIND == AT_FIXED ? 4u : 0) /* bytes of scales for a unit of head_dim and 16 keys */
 #define AT_STRIP  24u
-#define AT_LOWEST (-3.4e38F) /* score of a masked key */
+#define AT_TURNED ((AT_STRIP + VL - 1) / VL * VL) /* whole vectors of a strip's queries */
+#define AT_LOWEST (-3.4e38F)                      /* score of a masked key */
 #define AT_FLOOR  (-1.7e38F) /* a maximum before the first key: far above AT_LOWEST, below every score */
 
 struct AT(attention_work) {
     float scores[AT_STRIP][SR_ATTENTION_KEYS];
     float weights[AT_STRIP][SR_ATTENTION_KEYS]; /* of AT_SIZE; row distance SR_ATTENTION_KEYS elements */
+    float terms[AT_TURNED][SR_ATTENTION_KEYS];  /* of keys, as the scores lie */
     float most[SR_ATTENTION_QUERIES], total[SR_ATTENTION_QUERIES];
 #if AT_KIND == AT_FIXED
     float scale[SR_ATTENTION_QUERIES]; /* of queries */
@@ -342,28 +344,49 @@ static void AT(join)(const struct sr_head *head, const struct AT(attention_work)
 }
 #endif
 
+/* A vector of a row of terms for the distances from `distance` on; rows of distances near 0 are adjacent. */
+SR_INLINE vf AT(terms_at)(const struct sr_relative *relative, const float *terms, const int32_t *rows,
+                          ptrdiff_t distance)
+{
+    ptrdiff_t straight = (ptrdiff_t)relative->straight;
+    if (distance >= -straight && distance + (ptrdiff_t)VL - 1 <= straight)
+        return v_load(terms + rows[distance]);
+    return v_pick(terms, rows + distance);
+}
+
+/* The terms of keys from `from` on, n of them (a multiple of 16), for a strip of queries. In memory the terms
+ * of one key are adjacent, in the scores those of one query. */
+static void AT(turn_terms)(const struct sr_head *head, size_t position, size_t from, size_t n, float *out)
+{
+    _Alignas(64) float rows[16 * AT_TURNED];
+    const struct sr_relative *relative = head->a->relative;
+    for (size_t at = 0; at < n; at += 16) {
+        for (size_t j = 0; j < 16; j++) {
+            size_t key = from + at + j < head->length ? from + at + j : head->length - 1; /* padding: any */
+            const float *terms = head->key_terms + key * head->ld_terms;
+            for (size_t i = 0; i < AT_TURNED; i += VL)
+                v_store(rows + j * AT_TURNED + i, AT(terms_at)(relative, terms, relative->query_rows,
+                                                               (ptrdiff_t)(position + i) - (ptrdiff_t)key));
+        }
+        v_turn16((const uint32_t *)(const void *)rows, AT_TURNED, (uint32_t *)(void *)(out + at),
+                 SR_ATTENTION_KEYS);
+    }
+}
+
 /* Adds the terms of relative positions to the scores of the query at `position` for the keys from `from` on;
- * the scores are floats then. */
+ * the scores are floats then. `turned`: its terms of keys. */
 static void AT(add_terms)(const struct sr_head *head, size_t position, size_t from,
-                          const struct AT(seen) * seen, float own, float *scores)
+                          const struct AT(seen) * seen, float own, const float *turned, float *scores)
 {
     const struct sr_relative *relative = head->a->relative;
-    const int32_t *buckets = relative->buckets + (relative->positions - 1 + from - position);
-    const float *of_query = head->query_terms, *of_keys = head->key_terms;
-    float scale = head->a->scale * 1.44269504F;
-    size_t ld = head->ld_terms, n = head->length - from < seen->n ? head->length - from : seen->n;
-    if (AT_KIND == AT_FIXED)
-        for (size_t i = 0; i < seen->n; i += VL)
-            v_store(scores + i, AT(score)(scores, seen, v_set(own), i));
-    if (of_query) {
-        of_query += position * ld;
-        for (size_t i = 0; i < n; i++)
-            scores[i] += of_query[buckets[i]] * scale;
-    }
-    if (of_keys) {
-        of_keys += from * ld;
-        for (size_t i = 0; i < n; i++)
-            scores[i] += of_keys[i * ld + (size_t)buckets[i]] * scale;
+    const float *of_query = head->query_terms ? head->query_terms + position * head->ld_terms : NULL;
+    ptrdiff_t distance = (ptrdiff_t)from - (ptrdiff_t)position;
+    vf scale = v_set(head->a->scale * 1.44269504F), mine = v_set(own);
+    for (size_t i = 0; i < seen->n; i += VL) {
+        vf term = head->key_terms ? v_load(turned + i) : v_set(0);
+        if (of_query)
+            term = v_add(term, AT(terms_at)(relative, of_query, relative->key_rows, distance + (ptrdiff_t)i));
+        v_store(scores + i, v_fma(term, scale, AT(score)(scores, seen, mine, i)));
     }
 }
 
@@ -394,6 +417,8 @@ static void AT(strip)(const struct sr_head *head, struct AT(attention_work) * wo
     float scale = 1;
     if (AT_KIND == AT_FIXED)
         seen.scales = AT(key_scales)(head, block) + (from - base);
+    if (head->a->relative && head->key_terms)
+        AT(turn_terms)(head, first + at, from, to - from, work->terms[0]);
     for (unsigned r = 0; r < rows; r++) {
         size_t low, high;
         AT(sight)(head, first + at + r, &low, &high);
@@ -405,7 +430,7 @@ static void AT(strip)(const struct sr_head *head, struct AT(attention_work) * wo
 #endif
         struct AT(seen) now = seen;
         if (head->a->relative) {
-            AT(add_terms)(head, first + at + r, from, &seen, scale, work->scores[r]);
+            AT(add_terms)(head, first + at + r, from, &seen, scale, work->terms[r], work->scores[r]);
             now.scales = NULL;
         }
         float shrink =
@@ -462,5 +487,6 @@ static void AT(block)(const struct sr_head *head, size_t from, size_t to, void *
 #undef AT_SIZE
 #undef AT_EXTRA
 #undef AT_STRIP
+#undef AT_TURNED
 #undef AT_LOWEST
 #undef AT_FLOOR

@@ -26,6 +26,7 @@ struct product {
     float *scales;  /* of rows, int8 */
     bool convert;
     size_t row_parts;
+    size_t first, last; /* panels */
 };
 
 static size_t depth_padded(const struct sr_matrix *m)
@@ -182,8 +183,8 @@ static void multiply_part(void *ctx, unsigned part, unsigned parts)
         return;
     size_t from = sr_share(p->rows, m->form->rows, row_part, row_parts);
     size_t to = sr_share(p->rows, m->form->rows, row_part + 1, row_parts);
-    size_t first = sr_share(m->panels, step, column_part, column_parts);
-    size_t last = sr_share(m->panels, step, column_part + 1, column_parts);
+    size_t first = p->first + sr_share(p->last - p->first, step, column_part, column_parts);
+    size_t last = p->first + sr_share(p->last - p->first, step, column_part + 1, column_parts);
     if (p->convert && column_parts == 1)
         convert(p, from, to);
     size_t block = sr_round_up(BLOCK_BYTES / p->ld + 1, m->form->rows);
@@ -212,15 +213,20 @@ static size_t choose_row_parts(const struct sr_matrix *m, size_t rows, size_t pa
     return best;
 }
 
-void sr_gemm(struct sr_team *team, const struct sr_matrix *matrix, struct sr_rows x, size_t m,
-             struct sr_rows y, void *scratch)
+static void multiply_panels(struct sr_team *team, const struct sr_matrix *matrix, size_t first, size_t last,
+                            struct sr_rows x, size_t m, struct sr_rows y, void *scratch)
 {
     const struct sr_form *form = matrix->form;
     size_t parts = sr_team_size(team);
     bool as_it_is = ready(matrix, x.type);
     assert(!as_it_is || x.ld >= matrix->k);
     for (size_t at = 0; at < m; at += ROWS_MOST) {
-        struct product p = {.m = matrix, .x = x, .y = y, .rows = m - at < ROWS_MOST ? m - at : ROWS_MOST};
+        struct product p = {.m = matrix,
+                            .x = x,
+                            .y = y,
+                            .rows = m - at < ROWS_MOST ? m - at : ROWS_MOST,
+                            .first = first,
+                            .last = last};
         p.x.p = (char *)x.p + at * x.ld * sr_scalar_size(x.type);
         p.y.p = (char *)y.p + at * y.ld * sr_scalar_size(y.type);
         p.operands = as_it_is ? p.x.p : scratch;
@@ -238,4 +244,18 @@ void sr_gemm(struct sr_team *team, const struct sr_matrix *matrix, struct sr_row
         }
         sr_team_run(team, multiply_part, &p);
     }
+}
+
+void sr_gemm(struct sr_team *team, const struct sr_matrix *matrix, struct sr_rows x, size_t m,
+             struct sr_rows y, void *scratch)
+{
+    multiply_panels(team, matrix, 0, matrix->panels, x, m, y, scratch);
+}
+
+void sr_gemm_columns(const struct sr_matrix *matrix, size_t from, size_t to, struct sr_rows x, size_t m,
+                     struct sr_rows y, void *scratch)
+{
+    assert(from < to && to <= matrix->n && matrix->epilogue != SR_EPILOGUE_GEGLU);
+    multiply_panels(NULL, matrix, from / matrix->panel_columns, (to - 1) / matrix->panel_columns + 1, x, m, y,
+                    scratch);
 }

@@ -92,14 +92,17 @@ int sr_rope_new(struct sr_rope **out, double theta, size_t head_dim, size_t max_
 void sr_rope_free(struct sr_rope *rope);
 
 /* Scores by relative position (disentangled attention, DeBERTa, arXiv:2006.03654, equation 4): to q_i k_j is
- * added q_i keys[b] + k_j queries[b], b = buckets[j - i + positions - 1]. One matrix for each head, fp32 or
- * bf16, [n_buckets][head_dim]; NULL for a term that the model has not. */
+ * added q_i keys[key_rows[j - i]] + k_j queries[query_rows[i - j]]. One matrix for each head, fp32 or bf16,
+ * [n_rows][head_dim]; NULL for a term that the model has not. Both lists point at distance 0, go from
+ * -positions to positions, never descend, and ascend by one up to `straight` on each side of 0. */
 struct sr_relative {
     struct sr_matrix *const *keys, *const *queries;
-    const int32_t *buckets; /* [2 * positions - 1], each below n_buckets */
-    size_t positions;       /* no sequence is longer */
-    size_t n_buckets;
+    const int32_t *key_rows, *query_rows; /* each below n_rows */
+    size_t positions;                     /* the longest sequence has SR_RELATIVE_ROOM tokens fewer */
+    size_t straight;
+    size_t n_rows;
 };
+#define SR_RELATIVE_ROOM 32u
 
 /* Exact attention within each sequence, never an n x n matrix; softmax in fp32. */
 struct sr_attention {

@@ -87,8 +87,8 @@ struct sr_head {
     const struct sr_attention *a;
     size_t head, first, length; /* `first`: token of the sequence's first position */
     void *keys, *values;        /* packed by this form */
-    /* Terms of relative positions, [length][ld_terms], unscaled: of queries (q keys[b]) and of keys
-     * (k queries[b]); NULL: none. */
+    /* Terms of relative positions, [length][ld_terms], unscaled: of queries (q times each row of keys) and of
+     * keys (k times each row of queries), the columns that some score needs; NULL: none. */
     const float *query_terms, *key_terms;
     size_t ld_terms;
 };
@@ -171,6 +171,10 @@ static inline size_t sr_operand_size(enum sr_operand operand)
 {
     return operand == SR_OPERAND_F32 ? 4 : operand <= SR_OPERAND_S16 ? 2 : 1;
 }
+
+/* sr_gemm on this thread, of columns [from, to) of y at least; the others may be written too. No GEGLU. */
+void sr_gemm_columns(const struct sr_matrix *matrix, size_t from, size_t to, struct sr_rows x, size_t m,
+                     struct sr_rows y, void *scratch);
 
 /* The part-th of `parts` even shares of n, in multiples of `unit`. */
 static inline size_t sr_share(size_t n, size_t unit, size_t part, size_t parts)

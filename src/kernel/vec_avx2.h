@@ -74,6 +74,10 @@ static inline void v_store_bf16(uint16_t *p, vf v, size_t n)
     else
         memcpy(p, &words, n * sizeof *p);
 }
+static inline vf v_pick(const float *p, const int32_t *index)
+{
+    return _mm256_i32gather_ps(p, _mm256_loadu_si256((const __m256i *)(const void *)index), 4);
+}
 static inline vf v_load_i32(const int32_t *p)
 {
     return _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));

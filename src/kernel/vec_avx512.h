@@ -77,6 +77,10 @@ static inline void v_store_pairs(uint16_t *p, vf low, vf high)
                                     _mm512_slli_epi32(_mm512_cvtepu16_epi32(v_bf16(high)), 16));
     _mm512_storeu_si512(p, pairs);
 }
+static inline vf v_pick(const float *p, const int32_t *index)
+{
+    return _mm512_i32gather_ps(_mm512_loadu_si512(index), p, 4);
+}
 static inline vf v_load_i32(const int32_t *p)
 {
     return _mm512_cvtepi32_ps(_mm512_loadu_si512(p));

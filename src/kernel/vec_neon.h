@@ -70,6 +70,11 @@ static inline void v_store_bf16(uint16_t *p, vf v, size_t n)
     else
         memcpy(p, lanes, n * sizeof *p);
 }
+static inline vf v_pick(const float *p, const int32_t *index)
+{
+    float lanes[4] = {p[index[0]], p[index[1]], p[index[2]], p[index[3]]};
+    return vld1q_f32(lanes);
+}
 static inline vf v_load_i32(const int32_t *p)
 {
     return vcvtq_f32_s32(vld1q_s32(p));

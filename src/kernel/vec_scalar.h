@@ -43,6 +43,11 @@ static inline vf v_load_f16(const uint16_t *p, size_t n)
 {
     return n ? sr_load_scalar(p, SR_SCALAR_F16, 0) : 0;
 }
+/* p[index[i]] in each lane i. */
+static inline vf v_pick(const float *p, const int32_t *index)
+{
+    return v_load(p + *index);
+}
 static inline vf v_load_i32(const int32_t *p)
 {
     return (float)*p;

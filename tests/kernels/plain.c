@@ -36,6 +36,16 @@ static void attention(void)
                                                        .out = i % 2 ? SR_SCALAR_F32 : SR_SCALAR_BF16,
                                                        .rope = i < 3,
                                                        .scale = 1});
+    for (size_t i = 0; i < 6; i++)
+        check_attention(NULL, (struct check_attention){.starts = starts,
+                                                       .n_sequences = 4,
+                                                       .heads = 2,
+                                                       .head_dim = dims[i % 4],
+                                                       .window = SIZE_MAX,
+                                                       .n = SIZE_MAX,
+                                                       .in = i < 3 ? SR_SCALAR_F32 : SR_SCALAR_BF16,
+                                                       .scale = 1,
+                                                       .terms = (unsigned)(i % 3 + 1)});
 }
 
 static void rows(void)

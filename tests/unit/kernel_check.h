@@ -217,28 +217,36 @@ struct check_attention {
     unsigned terms; /* of relative positions: 1 of queries, 2 of keys */
 };
 
-/* Relative positions: matrices of each head and their floats, buckets that repeat away from the diagonal. */
-#define CHECK_BUCKETS 41u
+/* Relative positions: matrices of each head and their floats; rows that repeat away from the diagonal. */
+#define CHECK_ROWS     141u
+#define CHECK_STRAIGHT 40
 struct check_relative {
     struct sr_matrix *packed[2][8]; /* keys, queries */
-    float *rows[2];                 /* [heads][CHECK_BUCKETS][head_dim] */
-    int32_t *buckets;
+    float *rows[2];                 /* [heads][CHECK_ROWS][head_dim] */
+    int32_t *row_of[2];             /* by distance from -positions on; those of keys skip a row */
     struct sr_relative relative;
 };
 
 static inline void check_relative_new(struct check_relative *r, const struct check_attention *c,
                                       size_t positions)
 {
-    size_t block = CHECK_BUCKETS * c->head_dim;
-    *r = (struct check_relative){.buckets = malloc((2 * positions - 1) * sizeof *r->buckets)};
-    for (size_t i = 0; i < 2 * positions - 1; i++) {
-        double away = (double)i - (double)(positions - 1), half = (CHECK_BUCKETS - 1) / 2.0;
-        r->buckets[i] = (int32_t)(half + (away < 0 ? -1 : 1) * fmin(half, floor(2 * sqrt(fabs(away)))));
+    size_t block = CHECK_ROWS * c->head_dim;
+    long room = (long)positions + (long)SR_RELATIVE_ROOM, half = (CHECK_ROWS - 1) / 2;
+    *r = (struct check_relative){0};
+    for (int part = 0; part < 2; part++) {
+        r->row_of[part] = malloc((2 * (size_t)room + 1) * sizeof **r->row_of);
+        for (long away = -room; away <= room; away++) {
+            long far = labs(away) - CHECK_STRAIGHT;
+            long step =
+                far <= 0 ? labs(away) : CHECK_STRAIGHT + (part ? 0 : 1) + (long)(2 * sqrt((double)far)) / 3;
+            r->row_of[part][away + room] =
+                (int32_t)(half + (away < 0 ? -1 : 1) * (step < half ? step : half));
+        }
     }
     for (int part = 0; part < 2; part++) {
         r->rows[part] = check_floats(c->heads * block, c->scale);
         for (size_t h = 0; h < c->heads && (c->terms >> part & 1); h++) {
-            struct sr_matrix_source source = {r->rows[part] + h * block, SR_SCALAR_F32, CHECK_BUCKETS,
+            struct sr_matrix_source source = {r->rows[part] + h * block, SR_SCALAR_F32, CHECK_ROWS,
                                               c->head_dim, NULL};
             int rc = sr_matrix_pack(&r->packed[part][h], &source,
                                     c->in == SR_SCALAR_BF16 ? SR_PRECISION_BF16 : SR_PRECISION_FP32,
@@ -248,9 +256,11 @@ static inline void check_relative_new(struct check_relative *r, const struct che
     }
     r->relative = (struct sr_relative){.keys = c->terms & 1 ? r->packed[0] : NULL,
                                        .queries = c->terms & 2 ? r->packed[1] : NULL,
-                                       .buckets = r->buckets,
-                                       .positions = positions,
-                                       .n_buckets = CHECK_BUCKETS};
+                                       .key_rows = r->row_of[0] + room,
+                                       .query_rows = r->row_of[1] + room,
+                                       .positions = (size_t)room,
+                                       .straight = CHECK_STRAIGHT,
+                                       .n_rows = CHECK_ROWS};
 }
 
 static inline void check_relative_free(struct check_relative *r)
@@ -259,17 +269,18 @@ static inline void check_relative_free(struct check_relative *r)
         for (size_t h = 0; h < 8; h++)
             sr_matrix_free(r->packed[part][h]);
         free(r->rows[part]);
+        free(r->row_of[part]);
     }
-    free(r->buckets);
 }
 
 /* What the terms add to q k of a head: positions `t` and `j` of a sequence. */
 static inline double check_relative_sum(const struct check_relative *r, const struct check_attention *c,
                                         size_t h, const double *q, const double *k, size_t t, size_t j)
 {
-    size_t d = c->head_dim, bucket = (size_t)r->buckets[j + r->relative.positions - 1 - t];
-    const float *key = r->rows[0] + (h * CHECK_BUCKETS + bucket) * d,
-                *query = r->rows[1] + (key - r->rows[0]);
+    size_t d = c->head_dim;
+    ptrdiff_t away = (ptrdiff_t)j - (ptrdiff_t)t;
+    const float *key = r->rows[0] + (h * CHECK_ROWS + (size_t)r->relative.key_rows[away]) * d;
+    const float *query = r->rows[1] + (h * CHECK_ROWS + (size_t)r->relative.query_rows[-away]) * d;
     double sum = 0;
     for (size_t i = 0; i < d; i++)
         sum += (c->terms & 1 ? q[i] * (double)key[i] : 0) + (c->terms & 2 ? k[i] * (double)query[i] : 0);

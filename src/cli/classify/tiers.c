@@ -36,7 +36,7 @@ static bool open_heads(const struct sr_usage *usage, const struct sr_tiers *tier
                        struct sr_tiers_model *model, char *heads, int *code)
 {
     struct sr_cli_encoder_args args = tiers->encoder;
-    struct sr_neural_options options = sr_neural_defaults();
+    struct sr_neural_options options = own ? sr_neural_own_defaults() : sr_neural_defaults();
     struct sr_err err = {0};
     int rc = SR_OK;
     if (!own) {

@@ -7,6 +7,7 @@
 
 #define WINDOW_OVERLAP 32u
 #define WINDOW_TOKENS  256
+#define OWN_TOKENS     512 /* what published classifiers are trained on at most */
 #define WINDOWS_MAX    1024
 
 struct sr_neural_options sr_neural_defaults(void)
@@ -14,6 +15,13 @@ struct sr_neural_options sr_neural_defaults(void)
     struct sr_neural_options options = {.windows = sr_windows_defaults(WINDOW_TOKENS)};
     options.windows.max_windows = WINDOWS_MAX;
     options.windows.overlap = WINDOW_OVERLAP;
+    return options;
+}
+
+struct sr_neural_options sr_neural_own_defaults(void)
+{
+    struct sr_neural_options options = {.windows = sr_windows_defaults(OWN_TOKENS)};
+    options.windows.max_windows = WINDOWS_MAX;
     return options;
 }
 

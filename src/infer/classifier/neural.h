@@ -26,8 +26,12 @@ struct sr_neural_options {
     size_t text_bytes;                 /* of the longest text that is read; 0: SR_TOKENIZER_TEXT_MAX */
 };
 
-/* Windows of 256 tokens with 32 in common, 1,024 windows of one text, nothing is remembered. */
+/* Windows of 256 tokens with 32 in common, as the bundled heads were trained, 1,024 windows of one text,
+ * nothing is remembered. */
 struct sr_neural_options sr_neural_defaults(void);
+/* The same for a folder's own heads: windows of 512 tokens with 64 in common, or as many as the model has
+ * positions. */
+struct sr_neural_options sr_neural_own_defaults(void);
 
 /* Uses the encoder's sequence and token heads, up to one of the latter. Keeps a reference of the memo;
  * `infer` outlives the neural classifier. SR_EUNSUPPORTED: it has none; errors of sr_bio_open; SR_ENOMEM. */

@@ -225,8 +225,9 @@ struct sr_enc_trunk {
 
 /* Relative positions, shared by all layers. */
 struct sr_enc_relative {
-    float *rows;            /* [2 * span][hidden], normed; on the heap, while trunks are loaded */
-    const int32_t *buckets; /* [2 * max_tokens - 1], by key - query + max_tokens - 1 */
+    float *rows; /* [2 * span][hidden], normed; on the heap, while trunks are loaded */
+    const int32_t *key_rows, *query_rows; /* by distance, [-positions, positions] around 0: see sr_relative */
+    size_t positions;
 };
 
 struct sr_enc_conv {
@@ -298,6 +299,13 @@ int sr_enc_relative_load(struct sr_encoder *e, struct sr_err *err) SR_WARN_UNUSE
  * its float arithmetic). Beyond `distances` it may be larger; callers clamp it. */
 long sr_enc_bucket(const struct sr_enc_config *config, long distance);
 
+/* Distances up to here have a row each, in their order. */
+static inline size_t sr_enc_straight(const struct sr_enc_config *config)
+{
+    size_t each = config->buckets ? config->buckets / 2 : config->span;
+    return each < config->span ? each : config->span - 1;
+}
+
 /* The terms of a layer: `projections` are two parts, of queries and of keys, that the rows go through. On
  * failure terms has what was made. */
 int sr_enc_terms_load(struct sr_encoder *e, const struct sr_enc_linear *projections,
@@ -311,9 +319,11 @@ static inline struct sr_relative sr_enc_relative_of(const struct sr_encoder *e, 
     struct sr_matrix **const *terms = e->trunks[trunk]->layers[layer].terms;
     return (struct sr_relative){.keys = terms[0],
                                 .queries = terms[1],
-                                .buckets = e->relative.buckets,
-                                .positions = e->info.max_tokens,
-                                .n_buckets = 2 * e->config.span};
+                                .key_rows = e->relative.key_rows,
+                                .query_rows = e->relative.query_rows,
+                                .positions = e->relative.positions,
+                                .straight = sr_enc_straight(&e->config),
+                                .n_rows = 2 * e->config.span};
 }
 
 /* The convolution beside the first layer. */

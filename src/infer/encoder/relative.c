@@ -25,19 +25,28 @@ long sr_enc_bucket(const struct sr_enc_config *c, long distance)
     return distance < 0 ? -bucket : bucket;
 }
 
-static int make_buckets(struct sr_encoder *e, struct sr_err *err)
+/* The row, of those as they are loaded, for the distance query - key. */
+static int32_t row_of(const struct sr_enc_config *c, long distance)
 {
-    const struct sr_enc_config *c = &e->config;
-    size_t n = 2 * e->info.max_tokens - 1;
-    long span = (long)c->span;
-    int32_t *buckets = sr_arena_alloc(&e->arena, n * sizeof *buckets);
-    if (!buckets)
+    long span = (long)c->span, row = sr_enc_bucket(c, distance) + span;
+    return (int32_t)(row < 0 ? 0 : row > 2 * span - 1 ? 2 * span - 1 : row);
+}
+
+/* Keys' rows are packed in reverse order, so that they ascend with key - query. */
+static int make_rows(struct sr_encoder *e, struct sr_err *err)
+{
+    long positions = (long)(e->info.max_tokens + SR_RELATIVE_ROOM);
+    size_t n = 2 * (size_t)positions + 1;
+    int32_t *rows = sr_arena_alloc(&e->arena, 2 * n * sizeof *rows);
+    if (!rows)
         return sr_enc_out_of_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        long bucket = sr_enc_bucket(c, (long)(e->info.max_tokens - 1) - (long)i) + span;
-        buckets[i] = (int32_t)(bucket < 0 ? 0 : bucket > 2 * span - 1 ? 2 * span - 1 : bucket);
+    for (long i = 0; i < (long)n; i++) {
+        rows[i] = (int32_t)(2 * e->config.span - 1) - row_of(&e->config, positions - i);
+        rows[(long)n + i] = row_of(&e->config, i - positions);
     }
-    e->relative.buckets = buckets;
+    e->relative.key_rows = rows + positions;
+    e->relative.query_rows = rows + n + positions;
+    e->relative.positions = (size_t)positions;
     return SR_OK;
 }
 
@@ -50,7 +59,7 @@ int sr_enc_relative_load(struct sr_encoder *e, struct sr_err *err)
     size_t rows = 2 * c->span;
     int rc = sr_enc_check(&e->files, t, name, rows, c->hidden, err);
     if (rc == SR_OK)
-        rc = make_buckets(e, err);
+        rc = make_rows(e, err);
     if (rc == SR_OK && c->norm_relative)
         rc = sr_enc_norm_load(e, "encoder.LayerNorm", true, &norm, err);
     if (rc)
@@ -86,8 +95,9 @@ static int project(struct sr_encoder *e, const struct sr_enc_linear *projection,
     return rc;
 }
 
-/* Each head's part of the projected rows, as a matrix. */
-static int pack_heads(struct sr_encoder *e, const float *rows, struct sr_matrix **out, struct sr_err *err)
+/* Each head's part of the projected rows, as a matrix; `reverse`: the last row first. */
+static int pack_heads(struct sr_encoder *e, const float *rows, bool reverse, struct sr_matrix **out,
+                      struct sr_err *err)
 {
     const struct sr_enc_config *c = &e->config;
     size_t n = 2 * c->span, d = c->head_dim;
@@ -97,7 +107,7 @@ static int pack_heads(struct sr_encoder *e, const float *rows, struct sr_matrix 
     int rc = block ? SR_OK : SR_ENOMEM;
     for (size_t h = 0; rc == SR_OK && h < c->heads; h++) {
         for (size_t i = 0; i < n; i++)
-            memcpy(block + i * d, rows + i * c->hidden + h * d, d * sizeof *block);
+            memcpy(block + i * d, rows + (reverse ? n - 1 - i : i) * c->hidden + h * d, d * sizeof *block);
         rc = sr_matrix_pack(&out[h], &source, fp32 ? SR_PRECISION_FP32 : SR_PRECISION_BF16, SR_EPILOGUE_NONE);
         if (rc == SR_OK)
             e->info.weight_bytes += sr_matrix_bytes(out[h]);
@@ -123,7 +133,7 @@ int sr_enc_terms_load(struct sr_encoder *e, const struct sr_enc_linear *projecti
         terms[part] = sr_mem_calloc(e->config.heads, sizeof *terms[part]);
         rc = terms[part] ? project(e, &one, adapter, &rows, err) : sr_enc_out_of_memory(err);
         if (rc == SR_OK)
-            rc = pack_heads(e, rows, terms[part], err);
+            rc = pack_heads(e, rows, part == 0, terms[part], err);
         sr_mem_free(rows);
     }
     return rc;

@@ -263,21 +263,34 @@ static void strip(struct sr_tok_work *w, const struct sr_tok_norm *step, struct 
         sr_tok_text_copy(w, out, in.text, a, b);
 }
 
+/* The next match of a Replace from *end on: [*at, *end). */
+static bool next_hit(const struct sr_tok_norm *step, struct span in, size_t *at, size_t *end)
+{
+    const char *p = in.text->p;
+    if (step->class.on) {
+        size_t from = *end - in.a, to;
+        if (!sr_tok_class_find(&step->class, p + in.a, in.b - in.a, &from, &to))
+            return false;
+        *at = in.a + from;
+        *end = in.a + to;
+        return true;
+    }
+    const char *hit = sr_tok_search(p + *end, in.b - *end, step->pattern);
+    if (!hit)
+        return false;
+    *at = (size_t)(hit - p);
+    *end = *at + step->pattern.n;
+    return true;
+}
+
 static void replace(struct sr_tok_work *w, const struct sr_tok_norm *step, struct span in,
                     struct sr_tok_text *out)
 {
-    struct sr_bytes pattern = step->runs ? SR_LIT("  ") : step->pattern, content = step->content;
-    size_t copied = in.a, i = in.a;
-    while (i < in.b && !w->rc) {
-        const char *hit = sr_tok_search(in.text->p + i, in.b - i, pattern);
-        if (!hit)
-            break;
-        size_t at = (size_t)(hit - in.text->p);
+    struct sr_bytes content = step->content;
+    size_t copied = in.a, i = in.a, at;
+    while (i < in.b && !w->rc && next_hit(step, in, &at, &i)) {
         if (copied < at)
             sr_tok_text_copy(w, out, in.text, copied, at);
-        i = at + pattern.n;
-        while (step->runs && i < in.b && in.text->p[i] == ' ')
-            i++;
         copied = i;
         int32_t cp;
         uint32_t unit = sr_tok_text_unit(w, in.text, i - 1);

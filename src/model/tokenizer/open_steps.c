@@ -58,19 +58,20 @@ static bool open_form(sr_json_view type, struct sr_tok_norm *norm)
     return false;
 }
 
-/* The one regular expression that converters of SentencePiece models write. */
-static bool is_space_run(sr_json_view pattern)
-{
-    return sr_json_view_eq(sr_json_view_get(pattern, "Regex"), " {2,}");
-}
-
 static int open_replace(struct sr_tokenizer *t, sr_json_view json, struct sr_tok_norm *norm,
                         struct sr_err *err)
 {
     sr_json_view pattern = sr_json_view_get(json, "pattern");
     norm->kind = SR_TOK_NORM_REPLACE;
-    norm->runs = is_space_run(pattern);
-    int rc = norm->runs ? SR_OK : string_pattern(t, "normalizer Replace", pattern, &norm->pattern, err);
+    sr_json_view regex = sr_json_view_get(pattern, "Regex");
+    struct sr_bytes spelling;
+    int rc = SR_OK;
+    if (!sr_json_view_is_string(regex))
+        rc = string_pattern(t, "normalizer Replace", pattern, &norm->pattern, err);
+    else if (!sr_json_view_dup(regex, &t->arena, &spelling))
+        rc = out_of_memory(err);
+    else if (!sr_tok_class_read(spelling, &norm->class))
+        rc = unsupported(err, "normalizer Replace: the regular expression", regex);
     return rc ? rc : string_member(t, "normalizer Replace", json, "content", &norm->content, err);
 }
 

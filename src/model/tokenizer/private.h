@@ -117,13 +117,25 @@ struct sr_tok_charsmap {
     uint64_t begins[1024]; /* BMP: something that is replaced begins with the character */
 };
 
+/* A class of characters and how many of them in a row are a match: [ \n], \s+, " {2,}". */
+struct sr_tok_class {
+    bool on;
+    bool space;         /* \s */
+    int32_t points[16]; /* others of the class */
+    size_t n;
+    size_t least; /* in a row */
+    bool more;    /* and as many as follow; otherwise exactly `least` */
+    char needle[4];
+    size_t n_needle; /* every match begins with these bytes; 0: not known */
+};
+
 struct sr_tok_norm {
     enum sr_tok_norm_kind kind;
     bool compat, compose;             /* FORM */
     bool clean, cjk, accents, lower;  /* BERT */
     bool left, right;                 /* STRIP */
     struct sr_bytes pattern, content; /* REPLACE; PREPEND has content */
-    bool runs;                        /* REPLACE: runs of two spaces and more, instead of `pattern` */
+    struct sr_tok_class class;        /* REPLACE: when it is on, instead of `pattern` */
     const struct sr_tok_charsmap *charsmap;
 };
 
@@ -398,6 +410,12 @@ static inline void sr_tok_word_put(struct sr_tok_work *w, int32_t id, uint32_t e
     w->word_ids[w->n_word] = id;
     w->word_ends[w->n_word++] = end;
 }
+
+/* One class of characters, by itself, with + or {n,}: a character, an escape (\s, \n, \r, \t, \\ and so on),
+ * or [...] of these. False for another regular expression. */
+bool sr_tok_class_read(struct sr_bytes pattern, struct sr_tok_class *out);
+/* The first match in p[*at, n) becomes [*at, *end); false when there is none. */
+bool sr_tok_class_find(const struct sr_tok_class *class, const char *p, size_t n, size_t *at, size_t *end);
 
 /* The matcher of a known regular expression; NULL: not known. */
 sr_tok_regex *sr_tok_regex_known(struct sr_bytes pattern);

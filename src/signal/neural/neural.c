@@ -123,14 +123,12 @@ int sr_signal_named_encoder(const struct sr_config *config, const char *name, st
 }
 
 static int make_neural(const struct sr_config *config, struct sr_model_store *models,
-                       struct sr_encoder *encoder, size_t text_bytes, struct sr_neural **out,
-                       struct sr_err *err)
+                       struct sr_encoder *encoder, const struct sr_neural_options *options,
+                       struct sr_neural **out, struct sr_err *err)
 {
-    struct sr_neural_options options = sr_neural_defaults();
     struct sr_infer *infer;
-    options.text_bytes = text_bytes;
     int rc = sr_signal_infer(config, models, &infer, err);
-    return rc ? rc : sr_model_store_neural(models, encoder, infer, &options, out, err);
+    return rc ? rc : sr_model_store_neural(models, encoder, infer, options, out, err);
 }
 
 int sr_signal_neural(const struct sr_config *config, struct sr_model_store *models, struct sr_neural **out,
@@ -140,8 +138,10 @@ int sr_signal_neural(const struct sr_config *config, struct sr_model_store *mode
     if (!sr_signal_wants_neural(config))
         return SR_ENOENT;
     int rc = open_trunk(config, models, true, config->global.inference.neural_precision, &encoder, err);
+    struct sr_neural_options options = sr_neural_defaults();
+    options.text_bytes = config->global.inference.neural_max;
     if (rc == SR_OK)
-        rc = make_neural(config, models, encoder, config->global.inference.neural_max, out, err);
+        rc = make_neural(config, models, encoder, &options, out, err);
     sr_encoder_unref(encoder);
     return rc;
 }
@@ -170,8 +170,9 @@ int sr_signal_own_neural(const struct sr_config *config, struct sr_model_store *
 {
     struct sr_encoder *encoder = NULL;
     int rc = open_encoder(models, folder, NULL, task, config->global.inference.precision, &encoder, err);
+    struct sr_neural_options options = sr_neural_own_defaults();
     if (rc == SR_OK)
-        rc = make_neural(config, models, encoder, 0, out, err);
+        rc = make_neural(config, models, encoder, &options, out, err);
     sr_encoder_unref(encoder);
     return rc;
 }

@@ -178,6 +178,14 @@ def unigrams(docs):
             special=[f"<0x{b:02X}>" for b in range(256)], byte_fallback=True)}
 
 
+def tight(made):
+    """As a guard's whose normalizer removes spaces, so that letters set apart are words again."""
+    t = Tokenizer.from_str(made.to_str())
+    t.normalizer = normalizers.Sequence([normalizers.Strip(), compiled(), normalizers.Replace(Regex(r"[\s▁]+"), ""),
+                                         normalizers.Replace(Regex(r"[_*\-]{3,}"), "*"), normalizers.Replace(Regex("\\|"), " ")])
+    return t
+
+
 def deberta(docs):
     """As transformers converts DeBERTa-v3's: its own specials first, [MASK] behind the pieces."""
     specials = ["[PAD]", "[CLS]", "[SEP]", "[UNK]"]
@@ -223,12 +231,13 @@ def uncased_wordpiece(docs):
 
 def main():
     docs = texts(sys.argv[1])
+    v3 = deberta(docs)
     made = {
         "bert-uncased": uncased_wordpiece(docs), "bert-cased": cased_wordpiece(docs), "roberta": roberta(docs),
         "modernbert": modernbert(docs), "qwen": split_bytes(docs, QWEN, ["<|endoftext|>", "<|im_start|>"], True),
         "llama3": split_bytes(docs, LLAMA, ["<|begin_of_text|>"], False), "mmbert": mmbert(docs),
         "gemma": gemma(docs, False), "gemma-whole": gemma(docs, True), "llama2": llama2(docs), "mixture": mixture(docs),
-        "deberta-v3": deberta(docs), **unigrams(docs)}
+        "deberta-v3": v3, "deberta-tight": tight(v3), **unigrams(docs)}
     made = {name: tokenizer for name, tokenizer in made.items() if name in sys.argv[2:] or not sys.argv[2:]}
     for name, tokenizer in made.items():
         tokenizer.save(str(HERE / f"{name}.json"), pretty=False)

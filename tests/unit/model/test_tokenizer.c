@@ -15,10 +15,10 @@
 #define FOLDER     SR_SOURCE_DIR "/tests/golden/tokenizers/"
 #define TOKENS_MAX 4096
 
-static const char *const names[] = {"bert-uncased", "bert-cased",    "roberta",   "modernbert",
-                                    "qwen",         "llama3",        "mmbert",    "gemma",
-                                    "gemma-whole",  "llama2",        "mixture",   "unigram-xlmr",
-                                    "unigram-t5",   "unigram-whole", "deberta-v3"};
+static const char *const names[] = {"bert-uncased", "bert-cased",    "roberta",    "modernbert",
+                                    "qwen",         "llama3",        "mmbert",     "gemma",
+                                    "gemma-whole",  "llama2",        "mixture",    "unigram-xlmr",
+                                    "unigram-t5",   "unigram-whole", "deberta-v3", "deberta-tight"};
 #define NAMES (sizeof names / sizeof *names)
 
 static struct sr_tokenizer *open_named(const char *name)
@@ -248,6 +248,15 @@ static void opens_only_what_it_understands(void **state)
          "damaged"},
         {"{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/wAAAAAAAAAA\"},\"model\":{}}",
          SR_EPARSE, "damaged"},
+        {"{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(a|b)\"},\"content\":\"\"},"
+         "\"model\":{}}",
+         SR_EUNSUPPORTED, "(a|b)"},
+        {"{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[^a]+\"},\"content\":\"\"},"
+         "\"model\":{}}",
+         SR_EUNSUPPORTED, "[^a]+"},
+        {"{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"a{2,3}\"},\"content\":\"\"},"
+         "\"model\":{}}",
+         SR_EUNSUPPORTED, "a{2,3}"},
         {"{\"normalizer\":{\"type\":\"Nmt\"},\"model\":{}}", SR_EUNSUPPORTED, "Nmt"},
         {"{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a+\"},\"behavior\":\"Isolated\"},"
          "\"model\":{}}",
