@@ -47,7 +47,8 @@ def kind(field):
 
 def link(reference):
     name = reference.rsplit("/", 1)[1]
-    return f"[{name.replace('-', ' ')}](#{name.replace('.', '').lower()})"
+    anchor = re.sub("[.']", "", name).lower()
+    return f"[{name.replace('-', ' ')}](#{anchor})"
 
 
 def acting(section):

@@ -116,3 +116,11 @@ const char *sr_cmd_config(const char *given)
 {
     return given ? given : access("semroute.yaml", F_OK) == 0 ? "semroute.yaml" : NULL;
 }
+
+bool sr_cmd_has_config(const struct sr_usage *usage, const char *given)
+{
+    if (!given || access(given, F_OK) == 0)
+        return true;
+    sr_cmd_fail(usage, SR_EXIT_FAILED, "%s: %s", given, strerror(errno));
+    return false;
+}

@@ -42,6 +42,9 @@ void sr_cmd_problems(FILE *out, const char *path, const struct sr_problems *prob
 /* The configuration to use: the one given, else ./semroute.yaml where it is, else NULL: the built-in one. */
 const char *sr_cmd_config(const char *given);
 
+/* False, with a message on standard error: it was given and is not there. */
+bool sr_cmd_has_config(const struct sr_usage *usage, const char *given);
+
 extern const struct sr_usage sr_serve_usage;
 int sr_cmd_serve(int argc, char **argv);
 extern const struct sr_usage sr_check_usage;

@@ -29,7 +29,7 @@ static const struct sr_option options[] = {
 const struct sr_usage sr_cache_usage = {
     .name = "cache",
     .synopsis = "stats | purge SELECTION | warm FILE.jsonl | calibrate LOG.jsonl",
-    .summary = "Looks after the semantic cache.",
+    .summary = "Shows, empties, fills and calibrates the response cache.",
     .words = "stats|purge|warm|calibrate",
     .text =
         "stats              what a running router's cache has and does\n"

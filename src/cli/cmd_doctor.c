@@ -93,8 +93,11 @@ static const struct sr_config *load(struct sr_diagnosis *d, const char *path)
     for (size_t i = 0; i < problems.count; i++) {
         const struct sr_problem *problem = &problems.items[i];
         bool bad = problem->severity == SR_PROBLEM_ERROR;
-        sr_diagnosis_add(d, bad ? SR_CONDITION_BAD : SR_CONDITION_WARNING, "config", NULL, "%s:%u:%u: %s",
-                         path ? path : "(built-in)", problem->line, problem->column, problem->message);
+        char where[32] = "";
+        if (problem->line)
+            snprintf(where, sizeof where, "%u:%u:", problem->line, problem->column);
+        sr_diagnosis_add(d, bad ? SR_CONDITION_BAD : SR_CONDITION_WARNING, "config", NULL, "%s:%s %s",
+                         path ? path : "(built-in)", where, problem->message);
     }
     if (rc == SR_OK)
         sr_diagnosis_add(d, SR_CONDITION_GOOD, "config", NULL, "%s: %zu models, %zu decisions, revision %s",

@@ -131,6 +131,8 @@ int sr_cmd_explain(int argc, char **argv)
         return code;
     if (request_file && operands.count)
         return sr_cmd_misuse(&sr_explain_usage, "give TEXT or --request, not both");
+    if (!sr_cmd_has_config(&sr_explain_usage, config))
+        return SR_EXIT_FAILED;
 
     char message[SR_ERR_MESSAGE_MAX];
     struct sr_err err = {0};

@@ -1,22 +1,18 @@
 /*
- * semroute serve: the flags, and which configuration it is when none was named.
+ * semroute serve: the flags, and exit codes from the server's end.
  */
 #include "cli/cmd.h"
 
 #include "serve/process/server.h"
 
-#include <unistd.h>
-
-#define DEFAULT_CONFIG "semroute.yaml"
-
 static struct sr_server_options server;
 static const struct sr_option options[] = {
     {"config,c", SR_OPTION_TEXT, &server.config, "FILE",
-     "the configuration; else ./" DEFAULT_CONFIG ", else the built-in one"},
+     "the configuration; else ./semroute.yaml, else the built-in one"},
     {"gateway", SR_OPTION_TEXT, &server.gateway, "ADDR:PORT|off",
      "the OpenAI-compatible gateway; default: the configuration's listeners, else 127.0.0.1:8801"},
     {"api,api-port", SR_OPTION_TEXT, &server.api, "ADDR:PORT|off",
-     "health and explain; default " SR_SERVER_API_DEFAULT},
+     "the API: health, classification, explain, the live page; default " SR_SERVER_API_DEFAULT},
     {"metrics,metrics-port", SR_OPTION_TEXT, &server.metrics, "ADDR:PORT|off",
      "metrics and probes; default " SR_SERVER_METRICS_DEFAULT},
     {"extproc,port", SR_OPTION_TEXT, &server.extproc, "ADDR:PORT|off",
@@ -53,8 +49,9 @@ int sr_cmd_serve(int argc, char **argv)
     int code = SR_EXIT_DONE;
     if (!sr_cmd_begin(&sr_serve_usage, argc, argv, 0, &operands, &code))
         return code;
-    if (!server.config && access(DEFAULT_CONFIG, F_OK) == 0)
-        server.config = DEFAULT_CONFIG;
+    if (!sr_cmd_has_config(&sr_serve_usage, server.config))
+        return SR_EXIT_FAILED;
+    server.config = sr_cmd_config(server.config);
     char error[2048];
     int rc = sr_server_run(&server, error, sizeof error);
     return rc == SR_OK ? SR_EXIT_DONE : sr_cmd_fail(&sr_serve_usage, exit_code(rc), "%s", error);

@@ -16,14 +16,14 @@ const struct sr_command sr_commands[] = {
     COMMAND(check, "FILE", "report every mistake in a configuration"),
     COMMAND(doctor, "[-c FILE]", "look whether this machine is ready for a configuration"),
     COMMAND(explain, "[-c FILE] TEXT", "show how a request is routed, and why"),
-    COMMAND(classify, "--task domain TEXT", "classify a text"),
+    COMMAND(classify, "--task TASK TEXT", "classify a text: domain, jailbreak or pii"),
     COMMAND(embed, "[--model DIR] TEXT", "compute the embedding of a text"),
     COMMAND(compress, "[--budget N] < TEXT", "keep the most informative sentences"),
     COMMAND(tokenize, "--tokenizer FILE", "show the tokens of prompts"),
-    COMMAND(eval, "--task domain FILE.jsonl", "measure a classifier on labelled texts"),
+    COMMAND(eval, "--task TASK FILE.jsonl", "measure a classifier on labelled texts"),
     COMMAND(train, "selection LOG.jsonl", "fit the choice of a model to a log of outcomes"),
     COMMAND(bench, "NAME", "measure speed on this machine"),
-    COMMAND(cache, "stats|purge|warm|calibrate", "look after the response cache"),
+    COMMAND(cache, "stats|purge|warm|calibrate", "show, empty, fill and calibrate the response cache"),
     COMMAND(tail, "[--model M] [--decision D]", "follow the requests of a running router"),
     COMMAND(log, "[LEVEL]", "show or change what a running router logs"),
     COMMAND(models, "list|info|verify", "list, describe and verify models"),
@@ -66,7 +66,7 @@ void sr_commands_print(FILE *out)
     fprintf(out,
             "semroute reads what an LLM request means and decides which model answers it.\n\nCommands\n");
     for (size_t i = 0; i < sr_n_commands; i++)
-        fprintf(out, "  semroute %-8s %-25s %s\n", sr_commands[i].usage->name, sr_commands[i].arguments,
+        fprintf(out, "  semroute %-8s %-26s %s\n", sr_commands[i].usage->name, sr_commands[i].arguments,
                 sr_commands[i].summary);
     fprintf(out, "\n`semroute help COMMAND` shows a command's options.\n"
                  "Exit codes: 0 success, 1 input rejected, 2 wrong usage, 3 internal error.\n");

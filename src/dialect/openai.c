@@ -103,11 +103,6 @@ int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *o
     return put_error_event(SR_LIT("data: "), error, false, out);
 }
 
-int sr_openai_typed_error(const struct sr_dialect_error *error, struct sr_buf *out)
-{
-    return put_error(error, true, out);
-}
-
 int sr_openai_named_error(const struct sr_dialect_error *error, struct sr_buf *out)
 {
     return put_error_event(SR_LIT("event: error\ndata: "), error, true, out);

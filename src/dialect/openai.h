@@ -35,9 +35,8 @@ extern const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS];
 int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out);
 int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *out);
 
-/* Write the same with the member "type":"error" before it, as a body, and as an event of the name `error`:
- * what APIs whose events have names share. */
-int sr_openai_typed_error(const struct sr_dialect_error *error, struct sr_buf *out);
+/* Writes the same with the member "type":"error" before it, as an event of the name `error`: what APIs whose
+ * events have names share. */
 int sr_openai_named_error(const struct sr_dialect_error *error, struct sr_buf *out);
 
 /* The error that needs no memory. */

@@ -23,8 +23,3 @@ bool sr_sampler_tail(const struct sr_sampler *sampler, bool failed, uint64_t ns)
 {
     return (sampler->errors && failed) || (sampler->slow_ns && ns >= sampler->slow_ns);
 }
-
-bool sr_sampler_keeps(const struct sr_sampler *sampler)
-{
-    return sampler->ratio > 0 || sampler->parent_based || sampler->errors || sampler->slow_ns;
-}

@@ -22,7 +22,4 @@ bool sr_sampler_head(const struct sr_sampler *sampler, const uint8_t trace[SR_TR
 /* A request that the head did not keep has ended. */
 bool sr_sampler_tail(const struct sr_sampler *sampler, bool failed, uint64_t ns);
 
-/* False: nothing is ever kept. */
-bool sr_sampler_keeps(const struct sr_sampler *sampler);
-
 #endif

@@ -139,7 +139,13 @@ def test_explain_takes_text_pipe_and_request(tmp_path):
         assert done.returncode == 0 and "reasoner" in done.stdout and "science" in done.stdout
     path.write_text("{broken")
     assert semroute("explain", "-c", BUILTIN, "--request", path).returncode == 1
-    assert semroute("explain", "-c", tmp_path / "none.yaml", TEXT).returncode == 1
+    for asked in (("explain", TEXT), ("serve",)):
+        gone = semroute(*asked, "-c", tmp_path / "none.yaml")
+        assert gone.returncode == 3 and gone.stderr.endswith(f"{tmp_path / 'none.yaml'}: No such file or directory\n")
+    gone = semroute("doctor", "-c", tmp_path / "none.yaml")
+    assert gone.returncode == 1 and "none.yaml: cannot be opened" in gone.stdout
+    gone = semroute("classify", "--task", "domain", "--model", tmp_path / "none", TEXT)
+    assert gone.returncode == 3 and gone.stderr.count(str(tmp_path)) == 1
 
 
 def test_models(tmp_path):

@@ -21,7 +21,7 @@ struct sr_cli_encoder_args {
 
 #define SR_CLI_ENCODER_OPTIONS(args)                                                                         \
     {"precision", SR_OPTION_CHOICE, &(args).precision, "fp32|bf16|int8",                                     \
-     "how the neural tier computes, default fp32"},                                                          \
+     "how the neural tier computes; default int8 for the shipped classifiers, else fp32"},                   \
     {                                                                                                        \
         "threads", SR_OPTION_NUMBER, &(args).threads, "N", "threads of the neural tier, default all cores"   \
     }

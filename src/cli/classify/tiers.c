@@ -28,7 +28,9 @@ static int open_linear(const struct sr_tiers *tiers, struct sr_linear **out, str
         return sr_linear_open_domain(out, err);
     struct sr_err why = {0};
     int rc = sr_linear_open_file(out, file, NULL, &why);
-    return rc == SR_OK ? rc : sr_err_set(err, rc, "%s: %s", file, why.message);
+    bool named = strncmp(why.message, file, strlen(file)) == 0;
+    return rc == SR_OK ? rc
+                       : sr_err_set(err, rc, "%s%s%s", named ? "" : file, named ? "" : ": ", why.message);
 }
 
 /* The neural classifier's heads on the default encoder, or the folder that was given with its own. */

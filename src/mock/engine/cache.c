@@ -216,11 +216,6 @@ void sr_mock_cache_clear(struct sr_mock_cache *cache)
         sr_mock_events_cleared(cache->events);
 }
 
-size_t sr_mock_cache_blocks(const struct sr_mock_cache *cache)
-{
-    return cache->n;
-}
-
 size_t sr_mock_cache_stored(const struct sr_mock_cache *cache)
 {
     return cache->stored;

@@ -52,7 +52,6 @@ void sr_mock_cache_release(struct sr_mock_cache *cache, const uint32_t *table, s
 /* Forgets the content of all blocks; those that are held are not findable any more. */
 void sr_mock_cache_clear(struct sr_mock_cache *cache);
 
-size_t sr_mock_cache_blocks(const struct sr_mock_cache *cache);
 /* Findable blocks, held or not. */
 size_t sr_mock_cache_stored(const struct sr_mock_cache *cache);
 

@@ -278,11 +278,6 @@ int sr_poll_configure(struct sr_poll *poll, const struct sr_config *config)
     return rc;
 }
 
-size_t sr_poll_count(const struct sr_poll *poll)
-{
-    return poll->n;
-}
-
 int sr_poll_new(struct sr_poll **out, struct sr_loop *loop, struct sr_client *client, sr_runtime *runtime,
                 struct sr_upstream_tls *tls, const struct sr_poll_ops *ops, void *ctx)
 {

@@ -60,9 +60,6 @@ int sr_poll_new(struct sr_poll **out, struct sr_loop *loop, struct sr_client *cl
  * keeps its state. SR_ENOMEM: some are not asked until the next look. */
 int sr_poll_configure(struct sr_poll *poll, const struct sr_config *config) SR_WARN_UNUSED;
 
-/* The workers that are asked, for tests. */
-size_t sr_poll_count(const struct sr_poll *poll);
-
 /* Cancels what is in progress; all workers are gone. NULL is allowed. */
 void sr_poll_free(struct sr_poll *poll);
 

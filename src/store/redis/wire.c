@@ -124,11 +124,6 @@ size_t sr_redis_wire_queued(const struct sr_redis_wire *wire)
     return sr_conn_queued(wire->conn);
 }
 
-size_t sr_redis_wire_waiting(const struct sr_redis_wire *wire)
-{
-    return wire->count;
-}
-
 /* ---- the greeting ---- */
 
 static void greeted(void *ctx, void *arg, const struct sr_resp *reply)

@@ -45,8 +45,7 @@ void sr_redis_wire_close(struct sr_redis_wire **wire);
 int sr_redis_wire_send(struct sr_redis_wire *wire, sr_redis_done *done, void *arg,
                        const struct sr_bytes *argv, size_t argc) SR_WARN_UNUSED;
 
-/* Bytes that wait to be sent, and replies that are waited for. */
+/* Bytes that wait to be sent. */
 size_t sr_redis_wire_queued(const struct sr_redis_wire *wire);
-size_t sr_redis_wire_waiting(const struct sr_redis_wire *wire);
 
 #endif
