@@ -5,9 +5,10 @@
 
 Reads the vectors of multilingual_rows.py and computes what is missing; goes on where it stopped. All choices, how the answers are
 mixed with the linear tier among them, are made on families that neither tier has seen: collections whole, attacks written for
-training by technique, look-alikes by parts, in the groups of multilingual_rows.group_of; and once more by language. With `--task`
-the other heads of the folder stay as they are. `--choose` prints the figures of the forms that were compared instead. No development
-file is opened.
+training by technique and by carrier, look-alikes by parts, in the groups of multilingual_rows.group_of; and once more by language.
+"Before" is a head that was not trained on multilingual_rows.is_late. The domain head is multilingual_domain.py's, which is called;
+with `--task jailbreak` it stays as it is, and so does the head for personal data. `--choose` prints the figures of the forms that
+were compared instead. texts/multilingual_test is read only after everything is chosen. No development file is opened.
 """
 import argparse
 import collections
@@ -26,7 +27,6 @@ import multilingual_rows as mr
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDS, RATE, POINT, LEAST = 4, 0.03, 0.7, 20
 FORMS = {"linear": {"hidden": 0, "decay": 3e-5, "steps": 400}, "dense": {"hidden": 384, "decay": 1e-3, "steps": 700}}
-DOMAIN_FUSION = {"neural": 0.6, "linear": 0.4, "temperature": 1.0}   # as beside the first neural classifier
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of these heads
 CHOICES = {"form": "dense", "judged": 3.0, "seed": 7, "batch": 384}
 
@@ -89,11 +89,13 @@ def logits(head, x):
         return head(torch.tensor(x)).numpy()
 
 
-def left_out(x, y, w, fold, labels, form):
-    """Logits of rows by heads that have not seen their fold; NaN of the rows of none (-1), which are in every training."""
+def left_out(x, y, w, fold, labels, form, use=True):
+    """Logits of rows by heads that have not seen their fold; NaN of the rows of none (-1), which are in every training. Only rows with
+    `use` are trained on."""
     out = np.full((len(y), labels), np.nan, np.float32)
     for k in sorted(set(fold.tolist()) - {-1}):
-        out[fold == k] = logits(train(x[fold != k], y[fold != k], w[fold != k], labels, form), x[fold == k])
+        mine = (fold != k) & use
+        out[fold == k] = logits(train(x[mine], y[mine], w[mine], labels, form), x[fold == k])
     return out
 
 
@@ -271,14 +273,6 @@ def languages(task, scores, found):
     return out
 
 
-def before(task, linear, binary, work):
-    """What the first neural classifier and the linear tier say together, the linear one of families it has not seen."""
-    fusion = json.loads((HERE.parent / "models" / "neural" / "config.json").read_text())["fusion"]["jailbreak"]
-    out = np.full(len(task.rows), np.nan)
-    out[task.judged] = mr.shipped(binary, work, [r.text for r in task.rows if is_judged(r)], "neural")
-    return jd.fused(out, linear, fusion)
-
-
 def measure(task, z):
     """The figures of the log odds `z`, over the rows that all have read, and of those in either kind of script."""
     known = np.isfinite(z["both"]) & np.isfinite(z["before"])
@@ -300,14 +294,6 @@ def by_families_at(z, task, threshold, keep):
         of[(int(label), f)].append(s >= threshold)
     rates = {label: [float(np.mean(v)) for k, v in of.items() if k[0] == label and len(v) >= LEAST] for label in (0, 1)}
     return {"recall": round(float(np.mean(rates[1])), 3), "false_alarms": round(float(np.mean(rates[0])), 3), "worst": round(max(rates[0]), 3)}
-
-
-def measure_domain(task):
-    """Collections left out in turn."""
-    z = left_out(task.x, task.y, task.w, fold_of([r.source for r in task.rows]), len(data.LABELS), FORMS[CHOICES["form"]])
-    right = z.argmax(1) == task.y
-    return z, {name: [int(n), round(float(right[[r.source == name for r in task.rows]].mean()), 3)]
-               for name, n in collections.Counter(r.source for r in task.rows).items()}
 
 
 NAMES = {"zh": "Chinese", "ko": "Korean", "ja": "Japanese", "ru": "Russian", "ar": "Arabic", "hi": "Hindi", "fa": "Persian", "uk": "Ukrainian", "th": "Thai",
