@@ -26,7 +26,7 @@ import written
 HERE = pathlib.Path(__file__).resolve().parent
 LINEAR = "left-out-linear.npz"   # of left_out_linear.py
 SHARD, PRECISION, TOKENS = 1000, "int8", 225
-MOST = 100              # English rows of a source and a label
+MOST = 60               # English rows of a source and a label
 MOST_FOREIGN = 400      # other rows of a source and a label
 MOST_WRITTEN = 1500     # as many of what was written for training
 MADE = 1200             # attacks, and as many look-alikes, from frames of attacks.py in other languages
@@ -35,6 +35,8 @@ GROUPS = len(left_out_names.GROUPS)
 # collections that those groups do not have
 FURTHER = {"intent-clinc150": 0, "pii-presidio": 1, "domain-gaokao-zh": 2, "routing-gsm8k": 2, "chat-rag-bills": 3, "domain-mmlu": 3}
 GROUP = {**FURTHER, **{name: k for k, names in enumerate(left_out_names.GROUPS) for name in names}}
+# carriers that few texts have are left out together
+SMALL = {"cv": "cv, review, chat", "review": "cv, review, chat", "chat": "cv, review, chat", "code": "code, passage", "passage": "code, passage"}
 OWN = tuple(f"written {path.stem} " for path in sorted((written.FOLDER / "multilingual").glob("*.txt")))
 # task: jailbreak or domain; group: rows that must not be parted; foreign: by its script
 Row = collections.namedtuple("Row", "task source text label lang kind group foreign weight")
@@ -42,13 +44,21 @@ Row = collections.namedtuple("Row", "task source text label lang kind group fore
 
 def family(row):
     """What is left out together, and weighs as much as any other."""
+    if row.source == "written-attacks" and row.kind.startswith("hidden_"):
+        carrier = row.kind.removeprefix("hidden_")
+        return f"carrier {SMALL.get(carrier, carrier)}"
     if row.source == "written-attacks":
-        return f"{'carrier' if row.kind.startswith('hidden_') else 'technique'} {row.kind.removeprefix('hidden_')}"
+        return f"technique {row.kind}"
     if row.source == "written-lookalikes" and row.kind == "carrier":
         return f"harmless carriers {int(data.chance(row.group, 'part') * 3)}"
     if row.source == "written-lookalikes":
         return f"look-alikes {int(data.chance(row.group, 'part') * 6)}"
     return row.source
+
+
+def counted(name):
+    """The family that a part of the few harmless carriers counts for."""
+    return name.rstrip(" 0123456789") if name.startswith("harmless carriers") else name
 
 
 def group_of(name):
@@ -181,6 +191,16 @@ def linear(work, texts):
     file = np.load(work / LINEAR)
     known = dict(zip(file["text"].tolist(), file["odds"].tolist()))
     return np.array([known.get(digest(t), np.nan) for t in texts])
+
+
+def shipped_linear(binary, texts):
+    """Log odds of an attack by the linear tier as it ships."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in texts)
+        file.flush()
+        done = subprocess.run([binary, "classify", "--task", "jailbreak", "--tier", "linear", "--jsonl", file.name], capture_output=True, text=True, check=True)
+    p = np.clip([json.loads(line)["score"] for line in done.stdout.splitlines()], 1e-7, 1 - 1e-7)
+    return np.log(p / (1 - p))
 
 
 def main():
