@@ -332,11 +332,11 @@ Attacks in scripts other than Latin and in languages other than English are judg
 ## Attacks
 
 AUC, and attacks found where harmless families raise a false alarm in 3 % of their texts on the mean over families.
-Collections, techniques of written attacks, carriers of orders that stand inside of other texts, and parts of the harmless
-written texts are families, left out in five groups: the head and the linear model had not seen the row's family, in the
-last column not the row's language. The harmless carriers are left out in three parts and count as one family, which is
-as large as others. Before: this head and the linear model without the texts about carriers and of East
-Asia (`hidden_*.txt` and `direct_*.txt` in `training/texts/multilingual`), on the same rows.
+Collections, techniques of written attacks, carriers of orders that stand inside of other texts, and parts of the
+harmless written texts are families, left out in five groups: the head and the linear model had not seen the row's
+family, in the last column not the row's language. The harmless carriers are left out in three parts and count as
+one family, which is as large as others. Before: this head and the linear model without the texts about carriers and
+of East Asia (`hidden_*.txt` and `direct_*.txt` in `training/texts/multilingual`), on the same rows.
 
 {table}
 
@@ -351,9 +351,9 @@ without the harmless texts that were added.
 
 ### Texts of other frames
 
-`training/texts/multilingual_test` has frames that no text for training has (invitations, subtitles, sheets, voicemail,
-commits, forms), in 28 languages; it was read when all was chosen. Shares that reach 0.7, with the linear tier that ships.
-The first two are attacks, the last two harmless.
+`training/texts/multilingual_test` has frames that no text for training has (invitations, subtitles, sheets,
+voicemail, commits, forms), in 28 languages; it was read when all was chosen. Shares that reach 0.7, with the linear
+tier that ships. The first two are attacks, the last two harmless.
 
 | texts | number | before | now |
 | --- | --- | --- | --- |
