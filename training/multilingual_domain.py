@@ -155,6 +155,11 @@ def main():
     args = args.parse_args()
     if args.take:
         return take(args.take)
+    make(args)
+
+
+def make(args):
+    """Trains the head and puts it into the folder; with args.choose, prints figures instead."""
     import multilingual_heads as heads    # needs torch
     every = rows(args.data)
     task = heads.Task(every, mr.features(args.binary, args.work, [r.text for r in every]))
@@ -166,8 +171,7 @@ def main():
         return
     head = heads.train(task.x, task.y, weights(task, CHOICES["own"]), len(data.LABELS), form(CHOICES))
     tensors = {f"domain.{part}.{name}": bfloat16(t) for part in ("dense", "out") for name, t in getattr(head, part).named_parameters()}
-    config = json.loads((MODEL / "config.json").read_text())["heads"]["domain"]
-    replace(MODEL, tensors, {**config, "temperature_alone": round(temperature, 4)}, {**FUSION, "temperature": 1.0})
+    replace(MODEL, tensors, heads.settings("domain", temperature), {**FUSION, "temperature": 1.0})
     figures = {"choices": {**CHOICES, **FUSION, "temperature": round(temperature, 4)}, "rows": dict(collections.Counter(r.source for r in every)),
                "left_out": {"accuracy": right, "ece": errors}}
     (MODEL / "domain.json").write_text(json.dumps(figures, indent=1) + "\n")

@@ -5,15 +5,17 @@
 
 Reads the vectors of multilingual_rows.py and computes what is missing; goes on where it stopped. All choices, how the answers are
 mixed with the linear tier among them, are made on families that neither tier has seen: collections whole, attacks written for
-training by technique, look-alikes by parts, in the groups of multilingual_rows.group_of; and once more by language. With `--task`
-the other heads of the folder stay as they are. `--choose` prints the figures of the forms that were compared instead. No development
-file is opened.
+training by technique and by carrier, look-alikes by parts, in the groups of multilingual_rows.group_of; and once more by language.
+"Before" is a head that was not trained on multilingual_rows.is_late. The domain head is multilingual_domain.py's, which is called;
+with `--task jailbreak` it stays as it is, and so does the head for personal data. `--choose` prints the figures of the forms that
+were compared instead. texts/multilingual_test is read only after everything is chosen. No development file is opened.
 """
 import argparse
 import collections
 import hashlib
 import json
 import pathlib
+import re
 import struct
 
 import numpy as np
@@ -21,12 +23,15 @@ import torch
 
 import data
 import jailbreak_data as jd
+import multilingual_domain
 import multilingual_rows as mr
+import written
 
 HERE = pathlib.Path(__file__).resolve().parent
+MODEL, TRUNK = HERE.parent / "models" / "neural-multilingual", HERE.parent / "models" / "multilingual-e5-small"
+RISK = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
 FOLDS, RATE, POINT, LEAST = 4, 0.03, 0.7, 20
 FORMS = {"linear": {"hidden": 0, "decay": 3e-5, "steps": 400}, "dense": {"hidden": 384, "decay": 1e-3, "steps": 700}}
-DOMAIN_FUSION = {"neural": 0.6, "linear": 0.4, "temperature": 1.0}   # as beside the first neural classifier
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of these heads
 CHOICES = {"form": "dense", "judged": 3.0, "seed": 7, "batch": 384}
 
@@ -89,11 +94,13 @@ def logits(head, x):
         return head(torch.tensor(x)).numpy()
 
 
-def left_out(x, y, w, fold, labels, form):
-    """Logits of rows by heads that have not seen their fold; NaN of the rows of none (-1), which are in every training."""
+def left_out(x, y, w, fold, labels, form, use=True):
+    """Logits of rows by heads that have not seen their fold; NaN of the rows of none (-1), which are in every training. Only rows with
+    `use` are trained on."""
     out = np.full((len(y), labels), np.nan, np.float32)
     for k in sorted(set(fold.tolist()) - {-1}):
-        out[fold == k] = logits(train(x[fold != k], y[fold != k], w[fold != k], labels, form), x[fold == k])
+        mine = (fold != k) & use
+        out[fold == k] = logits(train(x[mine], y[mine], w[mine], labels, form), x[fold == k])
     return out
 
 
@@ -129,15 +136,16 @@ class Task:
     def __init__(self, rows, x):
         self.rows, self.x = rows, x
         self.y = np.array([r.label for r in rows])
-        self.family = [mr.family(r) for r in rows]
+        self.part = [mr.family(r) for r in rows]              # what is left out together
+        self.family = [mr.counted(f) for f in self.part]      # what counts as much as any other in a rate
         self.lang = np.array([r.lang for r in rows])
         self.foreign = np.array([r.foreign for r in rows])
         self.judged = np.array([is_judged(r) for r in rows])
-        self.w = weights(rows, self.family)
+        self.w = weights(rows, self.part)
 
 
 def group_of(task):
-    return np.array([mr.group_of(f) for f in task.family])
+    return np.array([mr.group_of(f) for f in task.part])
 
 
 def choose(task):
@@ -153,17 +161,17 @@ def log_odds(p):
     return float(np.log(p / (1 - p)))
 
 
-def fuse(task, neural, linear):
+def fuse(task, neural, linear, use):
     """(fusion, log odds of both): the share of these heads with the best mean recall where left-out harmless families raise RATE, and
-    the shift and the temperature that make this the probability POINT."""
+    the shift and the temperature that make this the probability POINT; chosen on rows with `use`."""
     found = {}
     for share in SHARES:
         score = share * neural + (1 - share) * np.clip(linear, -LIMIT, LIMIT)
-        found[round(float(share), 1)] = by_family(score, task.y, task.family, task.judged & np.isfinite(linear))
+        found[round(float(share), 1)] = by_family(score, task.y, task.family, use & task.judged & np.isfinite(linear))
     best = max(f["recall"] for f in found.values())
     share = max(s for s, f in found.items() if f["recall"] >= best - NEAR)
     score = share * neural + (1 - share) * np.clip(linear, -LIMIT, LIMIT)
-    use = task.judged & np.isfinite(score)
+    use = use & task.judged & np.isfinite(score)
     factor = slope(score[use] - found[share]["threshold"], task.y[use], task.w[use])
     shift = log_odds(POINT) / factor - found[share]["threshold"]
     return {"neural": share, "linear": round(1 - share, 1), "shift": round(shift, 4), "temperature": round(1 / factor, 4), "linear_limit": LIMIT}, \
@@ -185,16 +193,6 @@ def fold_in(head, threshold, factor):
         odds = log_odds(POINT) / factor
         head.out.bias[1] += float(odds - threshold)
     return 1 / factor
-
-
-def temperature(z, y, w):
-    """Of logits of rows that were left out."""
-    best = None
-    for t in np.exp(np.linspace(-2, 2, 81)):
-        p = z / t - np.log(np.exp(z / t - (z / t).max(1, keepdims=True)).sum(1, keepdims=True)) - (z / t).max(1, keepdims=True)
-        loss = float(-(w * p[np.arange(len(y)), y]).sum())
-        best = min(best or (loss, t), (loss, t))
-    return float(best[1])
 
 
 def save(path, tensors):
@@ -226,32 +224,44 @@ MAPPING = {"domain": ("category_mapping.json", "category_to_idx", "idx_to_catego
            "jailbreak": ("jailbreak_type_mapping.json", "label_to_idx", "idx_to_label", jd.LABELS)}
 
 
-def write(out, heads, temperatures, fusions, trunk):
-    """These heads, their settings and mixtures into the folder; other heads that are in it stay."""
+def settings(task, temperature, dense=True):
+    """Of a head that reads a window's mean, for config.json."""
+    return {"pooling": "mean", "normalize": True, "layer": 12, "dense": dense, "activation": "gelu", "labels": MAPPING[task][3],
+            "temperature_alone": round(temperature, 4)}
+
+
+def write(out, tensors, head, fusion, trunk):
+    """The guard's head, its settings and mixture into the folder; other heads that are in it stay."""
     out.mkdir(parents=True, exist_ok=True)
     there = (out / "config.json").exists()
-    tensors = load(out / "adapters.safetensors") if there else {}
+    kept = load(out / "adapters.safetensors") if there else {}
     config = json.loads((out / "config.json").read_text()) if there else {"heads": {}, "fusion": {}, "thresholds": {}}
-    tensors.update({f"{task}.{part}.{name}": t for task, head in heads.items() for part in ("dense", "out") if getattr(head, part) is not None
-                    for name, t in getattr(head, part).named_parameters()})
-    save(out / "adapters.safetensors", tensors)
+    save(out / "adapters.safetensors", {**{k: v for k, v in kept.items() if not k.startswith("jailbreak.")}, **tensors})
     config.update(format="semroute-neural-1", trunk={"name": trunk.name, "sha256": hashlib.sha256((trunk / "model.safetensors").read_bytes()).hexdigest()},
                   window=256, overlap=32)
+    config["heads"]["jailbreak"], config["fusion"]["jailbreak"] = head, fusion
+    config["thresholds"]["jailbreak"] = POINT
     files = {"config.json": config,
              "adapter_config.json": {"peft_type": "LORA", "task_type": None, "base_model_name_or_path": trunk.name, "r": 1, "lora_alpha": 1, "bias": "none",
                                      "lora_dropout": 0.0, "fan_in_fan_out": False, "target_modules": []}}
-    for task in heads:
-        name, forward, back, labels = MAPPING[task]
-        config["heads"][task] = {"pooling": "mean", "normalize": True, "layer": 12, "dense": heads[task].dense is not None, "activation": "gelu",
-                                 "labels": labels, "temperature_alone": round(temperatures[task], 4)}
-        config["fusion"][task] = fusions[task]
+    for name, forward, back, labels in MAPPING.values():
         files[name] = {forward: {l: i for i, l in enumerate(labels)}, back: {str(i): l for i, l in enumerate(labels)}}
-    config["thresholds"]["jailbreak"] = POINT
     for name, value in files.items():
         (out / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
     names = sorted({*(p.name for p in out.iterdir() if p.suffix == ".json" and p.name not in ("manifest.json", "domain.json")), "adapters.safetensors"})
     (out / "manifest.json").write_text(json.dumps({"name": out.name, "task": "neural", "tier": "neural", "files": [
         {"path": n, "bytes": (out / n).stat().st_size, "sha256": hashlib.sha256((out / n).read_bytes()).hexdigest()} for n in names]}, indent=2) + "\n")
+
+
+def tensors_of(head):
+    return {f"jailbreak.{part}.{name}": t for part in ("dense", "out") if getattr(head, part) is not None for name, t in getattr(head, part).named_parameters()}
+
+
+def take(folder):
+    """The guard's head of another such folder, for when both were changed."""
+    config = json.loads((folder / "config.json").read_text())
+    mine = {k: v for k, v in load(folder / "adapters.safetensors").items() if k.startswith("jailbreak.")}
+    write(MODEL, mine, config["heads"]["jailbreak"], config["fusion"]["jailbreak"], TRUNK)
 
 
 def recall(score, y, threshold):
@@ -269,14 +279,6 @@ def languages(task, scores, found):
                          **{name: {"auc": round(auc(z, task.y, keep), 3), "found": recall(z[keep], task.y[keep], found[name]["threshold"])}
                             for name, z in scores.items()}}
     return out
-
-
-def before(task, linear, binary, work):
-    """What the first neural classifier and the linear tier say together, the linear one of families it has not seen."""
-    fusion = json.loads((HERE.parent / "models" / "neural" / "config.json").read_text())["fusion"]["jailbreak"]
-    out = np.full(len(task.rows), np.nan)
-    out[task.judged] = mr.shipped(binary, work, [r.text for r in task.rows if is_judged(r)], "neural")
-    return jd.fused(out, linear, fusion)
 
 
 def measure(task, z):
@@ -302,14 +304,6 @@ def by_families_at(z, task, threshold, keep):
     return {"recall": round(float(np.mean(rates[1])), 3), "false_alarms": round(float(np.mean(rates[0])), 3), "worst": round(max(rates[0]), 3)}
 
 
-def measure_domain(task):
-    """Collections left out in turn."""
-    z = left_out(task.x, task.y, task.w, fold_of([r.source for r in task.rows]), len(data.LABELS), FORMS[CHOICES["form"]])
-    right = z.argmax(1) == task.y
-    return z, {name: [int(n), round(float(right[[r.source == name for r in task.rows]].mean()), 3)]
-               for name, n in collections.Counter(r.source for r in task.rows).items()}
-
-
 NAMES = {"zh": "Chinese", "ko": "Korean", "ja": "Japanese", "ru": "Russian", "ar": "Arabic", "hi": "Hindi", "fa": "Persian", "uk": "Ukrainian", "th": "Thai",
          "bn": "Bengali", "el": "Greek", "he": "Hebrew", "bg": "Bulgarian", "ur": "Urdu", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
          "pt": "Portuguese", "tr": "Turkish", "nl": "Dutch", "pl": "Polish", "vi": "Vietnamese", "id": "Indonesian", "sv": "Swedish", "ro": "Romanian",
@@ -319,7 +313,7 @@ SCORES = ("before", "heads", "both", "by_language")
 
 def table(figures):
     f = figures["jailbreak"]
-    lines = ["| language | texts | attacks | MiniLM and linear tier | these heads | **these heads and linear tier** | these heads, language left out |",
+    lines = ["| language | texts | attacks | before | this head | **this head and linear tier** | this head, language left out |",
              "| --- | --- | --- | --- | --- | --- | --- |"]
     for name, row in f["kinds"].items():
         lines.append(f"| **{name}** (recall: mean over families) | {row['texts']:,} | {row['attacks']:,} | "
@@ -338,9 +332,11 @@ Attacks in scripts other than Latin and in languages other than English are judg
 ## Attacks
 
 AUC, and attacks found where harmless families raise a false alarm in 3 % of their texts on the mean over families.
-Collections, techniques of written attacks, and parts of the look-alikes are families, left out in five groups: the
-heads and the linear tier had not seen the row's family, in the last column not the row's language. What shipped before
-is the first column; its MiniLM head **was** trained on part of these families, which flatters it.
+Collections, techniques of written attacks, carriers of orders that stand inside of other texts, and parts of the
+harmless written texts are families, left out in five groups: the head and the linear model had not seen the row's
+family, in the last column not the row's language. The harmless carriers are left out in three parts and count as
+one family, which is as large as others. Before: this head and the linear model without the texts about carriers and
+of East Asia (`hidden_*.txt` and `direct_*.txt` in `training/texts/multilingual`), on the same rows.
 
 {table}
 
@@ -350,7 +346,18 @@ is the first column; its MiniLM head **was** trained on part of these families, 
 | --- | --- | --- | --- | --- | --- |
 {points}
 
-Both kinds of text have one calibration, so the rate is 3 % over both together, not in each.
+Both kinds of text have one calibration, so the rate is 3 % over both together, not in each. "Before" has its own, made
+without the harmless texts that were added.
+
+### Texts of other frames
+
+`training/texts/multilingual_test` has frames that no text for training has (invitations, subtitles, sheets,
+voicemail, commits, forms), in 28 languages; it was read when all was chosen. Shares that reach 0.7, with the linear
+tier that ships. The first two are attacks, the last two harmless.
+
+| texts | number | before | now |
+| --- | --- | --- | --- |
+{apart}
 
 ### How much the linear tier counts
 
@@ -358,46 +365,65 @@ Both kinds of text have one calibration, so the rate is 3 % over both together, 
 
 Of shares that these rows cannot tell apart the largest was taken.
 
+### System prompts and long texts
+
+Texts of the system role are lowered by `SR_RISK_SYSTEM_BOTH`, long ones by `SR_RISK_LONG_SHIFT` for each logarithm of
+their length (`src/signal/guard/risk.h`); both were chosen in English. Left-out rows in other languages:
+
+| texts | number | at 0.7 | in the system role |
+| --- | --- | --- | --- |
+{system}
+
+Windows of one harmless family drawn at random stand for a long text, whose windows are read one by one; each family
+weighs alike. "Lost" are attacks that are found alone and are under the bar of such a length.
+
+| windows | harmless texts, bar of short ones | with the shift | attacks lost by it |
+| --- | --- | --- | --- |
+{long}
+
 ### Families, left out
 
-| family | texts | these heads and linear tier | before |
+At the threshold where harmless families raise a false alarm in 3 % of their texts, before and now.
+
+| family | texts | before | now |
 | --- | --- | --- | --- |
 {families}
 
-What disappoints: instructions that stand inside of another text (`indirect_injection`, `injection-handwritten`) are
-hardly found by these heads when the technique was left out. One vector of a window says what the window is about, and
-an order in the middle of it is a small part of that.
-
 ## Domain
 
-Accuracy of the head on collections that were left out in turn, 14 categories. No collection of other languages but the
-Chinese exams has labels.
+Accuracy of the head on collections and languages that were left out in turn, 14 categories
+([languages](languages.md) has test questions in 21 languages).
 
-| collection | questions | accuracy |
-| --- | --- | --- |
+| left out | accuracy |
+| --- | --- |
 {domain}
 """
+KINDS = {"hidden_test": "orders inside of other texts", "direct_test": "direct attacks", "carrier": "harmless carriers", "lookalike": "harmless requests"}
 
 
 def page(figures):
     f = figures["jailbreak"]
     percent = lambda x: f"{x:.1%}".replace("%", " %")  # noqa: E731
-    old = f["families"]["before"]
-    points = []
-    for name, row in f["kinds"].items():
-        was, now = (row["at_point"][k] for k in ("before", "both"))
-        points.append(f"| {name} | " + " | ".join(percent(v) for v in (was["recall"], was["false_alarms"], now["recall"], now["false_alarms"], now["worst"])) + " |")
-    mixtures = ["| share of these heads | mean recall | worst harmless family |", "| --- | --- | --- |",
-                *(f"| {share} | {percent(r)} | {percent(worst)} |" for share, (r, worst) in figures["mixtures"].items())]
-    families = [f"| {name} | {n} | {percent(rate)} | {percent(old[name][1])} |" for name, (n, rate) in f["families"]["both"].items()]
-    domain = [f"| {name} | {n:,} | {percent(rate)} |" for name, (n, rate) in figures["domain"].items()]
+    row = lambda *cells: "| " + " | ".join(str(c) for c in cells) + " |"  # noqa: E731
+    named = lambda name: KINDS[name.split(",")[0]] + "," + name.split(",")[1]  # noqa: E731
+    old, points = f["families"]["before"], []
+    for name, r in f["kinds"].items():
+        was, now = (r["at_point"][k] for k in ("before", "both"))
+        points.append(row(name, *(percent(v) for v in (was["recall"], was["false_alarms"], now["recall"], now["false_alarms"], now["worst"]))))
+    mixtures = ["| share of this head | mean recall | worst harmless family |", "| --- | --- | --- |",
+                *(row(share, percent(r), percent(worst)) for share, (r, worst) in figures["mixtures"].items())]
     return PAGE.format(table="\n".join(table(figures)).replace("%", " %"), points="\n".join(points), mixtures="\n".join(mixtures),
-                       families="\n".join(families), domain="\n".join(domain))
+                       apart="\n".join(row(named(name), n, percent(a), percent(b)) for name, (n, a, b) in sorted(figures["apart"].items(), key=lambda i: list(KINDS).index(i[0].split(",")[0]))),
+                       system="\n".join(row(name, n, percent(a), percent(b)) for name, (n, a, b) in figures["system"].items()),
+                       long="\n".join(row(n, *(percent(v) for v in values)) for n, values in figures["long"].items()),
+                       families="\n".join(row(name, n, percent(old[name][1]) if name in old else "", percent(rate)) for name, (n, rate) in f["families"]["both"].items()),
+                       domain="\n".join(row(name, percent(rate)) for name, rate in figures["domain"].items()))
 
 
-def kept(work, name, compute):
-    """An array that was computed before, or is now."""
-    path = work / f"{name}.npy"
+def kept(task, work, name, compute):
+    """An array that was computed before of the same rows, or is now."""
+    key = hashlib.sha256(json.dumps([CHOICES, FORMS, [(r.text, f) for r, f in zip(task.rows, task.part)]]).encode()).hexdigest()[:12]
+    path = work / f"{name}-{key}.npy"
     if not path.exists():
         np.save(path, compute())
         print(name, flush=True)
@@ -408,49 +434,117 @@ def difference(z):
     return z[:, 1] - z[:, 0]
 
 
+class Mixture:
+    """How log odds `z` of left-out rows become those of both tiers; chosen on rows with `use`."""
+
+    def __init__(self, task, z, linear, use):
+        keep = use & task.judged & np.isfinite(z)
+        self.threshold = by_family(z, task.y, task.family, keep)["threshold"]
+        self.factor = slope(z[keep] - self.threshold, task.y[keep], task.w[keep])
+        self.fusion, self.both, self.compared = fuse(task, self.own(z), linear, use)
+
+    def own(self, z):
+        return (z - self.threshold) * self.factor + log_odds(POINT)
+
+    def of(self, z, linear):
+        """Log odds of both tiers for any rows."""
+        f = self.fusion
+        return (f["neural"] * self.own(z) + f["linear"] * np.clip(linear, -LIMIT, LIMIT) + f["shift"]) / f["temperature"]
+
+
+def apart(args, heads):
+    """What is found of texts/multilingual_test by kind and script, with the linear tier that ships: {name: (head, mixture)}."""
+    records = written.read(written.FOLDER / "multilingual_test")
+    texts = [r.text for r in records]
+    x, linear = mr.features(args.binary, args.work, texts), mr.shipped_linear(args.binary, texts)
+    out = {}
+    for place, foreign in (("other scripts", True), ("Latin script", False)):
+        for kind in ("hidden_test", "direct_test", "carrier", "lookalike"):
+            at = np.array([r.kind == kind and mr.is_foreign(r.text) == foreign for r in records])
+            if at.any():
+                out[f"{kind}, {place}"] = [int(at.sum()), *(round(float((m.of(difference(logits(head, x)), linear)[at] >= log_odds(POINT)).mean()), 3)
+                                                            for head, m in heads.values())]
+    return out
+
+
+def constant(name):
+    return float(re.search(rf"#define SR_RISK_{name}\s+([0-9.]+)", RISK).group(1))
+
+
+def in_system_role(task, z):
+    """{source: [texts, share at the threshold, share in the system role]}; attacks: mean over families."""
+    shift, out = constant("SYSTEM_BOTH"), {}
+    for name in ("benign-lobe-agents", "benign-prompts-zh"):
+        at = np.array([f == name for f in task.family]) & task.judged & np.isfinite(z)
+        out[name] = [int(at.sum()), *(round(float((z[at] >= log_odds(POINT) + s).mean()), 4) for s in (0, shift))]
+    attacks = task.judged & np.isfinite(z) & (task.y == 1)
+    out["attacks"] = [int(attacks.sum()), *(by_families_at(z, task, log_odds(POINT) + s, task.judged & np.isfinite(z))["recall"] for s in (0, shift))]
+    return out
+
+
+def in_long_texts(task, z):
+    """{windows: [mean share of harmless texts of so many windows of a family with one over the bar, without the shift for long texts and
+    with it; share of found attacks that fall under the bar by it]}"""
+    rng, out = np.random.default_rng(CHOICES["seed"]), {}
+    of = collections.defaultdict(list)
+    for f, v, label, judged in zip(task.family, z, task.y, task.judged):
+        if judged and np.isfinite(v):
+            of[(int(label), f)].append(v)
+    bar = log_odds(POINT)
+    for windows in (1, 5, 10, 37):
+        stretches = windows * 750 / constant_int("STRETCH")
+        shift = min(constant("LONG_MOST"), constant("LONG_SHIFT") * np.log(stretches)) if stretches >= constant_int("LONG_FROM") else 0.0
+        top = [np.array(v)[rng.integers(len(v), size=(400, windows))].max(1) for (label, _), v in of.items() if not label and len(v) >= LEAST]
+        found = [np.array(v)[np.array(v) >= bar] for (label, _), v in of.items() if label and len(v) >= LEAST]
+        out[str(windows)] = [*(round(float(np.mean([(t >= bar + s).mean() for t in top])), 3) for s in (0.0, shift)),
+                             round(float(np.mean([(v < bar + shift).mean() for v in found if len(v)])), 3)]
+    return out
+
+
+def constant_int(name):
+    return int(re.search(rf"#define SR_RISK_{name}\s+([0-9]+)u", RISK).group(1))
+
+
 def guard(task, args, figures):
     """(head, its temperature, its mixture); measured into `figures`."""
-    form = FORMS[CHOICES["form"]]
-    head = train(task.x, task.y, task.w, 2, form)
-    z = {"heads": kept(args.work, "by-family", lambda: difference(left_out(task.x, task.y, task.w, group_of(task), 2, form))),
-         "by_language": kept(args.work, "by-language", lambda: difference(left_out(task.x, task.y, task.w, fold_of(task.lang.tolist()), 2, form)))}
+    form, group = FORMS[CHOICES["form"]], group_of(task)
+    early = np.array([not mr.is_late(r) for r in task.rows])
+    run = lambda fold, use=True: difference(left_out(task.x, task.y, task.w, fold, 2, form, use))  # noqa: E731
+    z = {"heads": kept(task, args.work, "by-family", lambda: run(group)),
+         "by_language": kept(task, args.work, "by-language", lambda: run(fold_of(task.lang.tolist()))),
+         "before": kept(task, args.work, "before", lambda: run(group, early))}
     linear = mr.linear(args.work, [r.text for r in task.rows])
-    keep = task.judged & np.isfinite(z["heads"])
-    threshold = by_family(z["heads"], task.y, task.family, keep)["threshold"]
-    factor = slope(z["heads"][keep] - threshold, task.y[keep], task.w[keep])
-    own = (z["heads"] - threshold) * factor + log_odds(POINT)
-    fusion, z["both"], figures["mixtures"] = fuse(task, own, linear)
-    z["before"] = before(task, linear, args.binary, args.work)
+    now, then = Mixture(task, z["heads"], linear, np.ones_like(early)), Mixture(task, z["before"], linear, early)
+    head = train(task.x, task.y, task.w, 2, form)
+    figures["apart"] = apart(args, {"before": (train(task.x[early], task.y[early], task.w[early], 2, form), then), "now": (head, now)})
+    z["before"], z["both"], figures["mixtures"] = then.both, now.both, now.compared
     figures["jailbreak"] = measure(task, z)
-    return head, fold_in(head, threshold, factor), fusion
+    figures["system"], figures["long"] = in_system_role(task, now.both), in_long_texts(task, now.both)
+    return head, fold_in(head, now.threshold, now.factor), now.fusion
 
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--binary", default=HERE.parent / "build" / "semroute", type=pathlib.Path)
-    args.add_argument("--work", required=True, type=pathlib.Path)
+    args.add_argument("--work", type=pathlib.Path)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
-    args.add_argument("--task", choices=("jailbreak", "domain"))
+    args.add_argument("--task", choices=("jailbreak",))
     args.add_argument("--choose", action="store_true")
+    args.add_argument("--take", type=pathlib.Path)
     args = args.parse_args()
-    names = [args.task] if args.task else ["jailbreak", "domain"]
-    rows = [r for r in mr.load(args.data) if r.task in names]
-    x = mr.features(args.binary, args.work, [r.text for r in rows])
-    tasks = {name: Task([r for r in rows if r.task == name], x[[r.task == name for r in rows]]) for name in names}
+    if args.take:
+        return take(args.take)
+    rows = mr.jailbreak_rows(args.data)
+    task = Task(rows, mr.features(args.binary, args.work, [r.text for r in rows]))
     if args.choose:
-        return choose(tasks["jailbreak"])
-    file, form = HERE.parent / "docs" / "quality" / "multilingual.json", FORMS[CHOICES["form"]]
-    figures = json.loads(file.read_text()) if file.exists() else {}
-    figures["choices"] = {**CHOICES, **form, "folds": FOLDS, "groups": mr.GROUPS}
-    heads, temperatures, fusions = {}, {}, {}
-    if "jailbreak" in tasks:
-        heads["jailbreak"], temperatures["jailbreak"], fusions["jailbreak"] = guard(tasks["jailbreak"], args, figures)
-    if "domain" in tasks:
-        task = tasks["domain"]
-        logit, figures["domain"] = measure_domain(task)
-        heads["domain"], fusions["domain"] = train(task.x, task.y, task.w, len(data.LABELS), form), DOMAIN_FUSION
-        temperatures["domain"] = temperature(logit, task.y, task.w)
-    write(HERE.parent / "models" / "neural-multilingual", heads, temperatures, fusions, HERE.parent / "models" / "multilingual-e5-small")
+        return choose(task)
+    file = HERE.parent / "docs" / "quality" / "multilingual.json"
+    figures = {"choices": {**CHOICES, **FORMS[CHOICES["form"]], "folds": FOLDS, "groups": mr.GROUPS}}
+    head, temperature, fusion = guard(task, args, figures)
+    write(MODEL, tensors_of(head), settings("jailbreak", temperature, head.dense is not None), fusion, TRUNK)
+    if not args.task:
+        multilingual_domain.make(args)
+    figures["domain"] = json.loads((MODEL / "domain.json").read_text())["left_out"]["accuracy"]
     file.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
     file.with_suffix(".md").write_text(page(figures))
 

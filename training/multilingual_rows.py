@@ -26,31 +26,55 @@ import written
 HERE = pathlib.Path(__file__).resolve().parent
 LINEAR = "left-out-linear.npz"   # of left_out_linear.py
 SHARD, PRECISION, TOKENS = 1000, "int8", 225
-MOST = 350              # English rows of a source and a label
-MOST_FOREIGN = 1500     # other rows of a source and a label
+MOST = 60               # English rows of a source and a label
+MOST_FOREIGN = 400      # other rows of a source and a label
+MOST_WRITTEN = 1500     # as many of what was written for training
 MADE = 1200             # attacks, and as many look-alikes, from frames of attacks.py in other languages
 DOMAIN = {"mmlu-pro": 3000, "mmlu": 2500, "longfact": 900, "gaokao-zh": 9999, "exemplars": 9999, "requests": 2500}
 GROUPS = len(left_out_names.GROUPS)
 # collections that those groups do not have
 FURTHER = {"intent-clinc150": 0, "pii-presidio": 1, "domain-gaokao-zh": 2, "routing-gsm8k": 2, "chat-rag-bills": 3, "domain-mmlu": 3}
 GROUP = {**FURTHER, **{name: k for k, names in enumerate(left_out_names.GROUPS) for name in names}}
+# carriers that few texts have are left out together
+SMALL = {"cv": "cv, review, chat", "review": "cv, review, chat", "chat": "cv, review, chat", "code": "code, passage", "passage": "code, passage"}
+OWN = tuple(f"written {path.stem} " for path in sorted((written.FOLDER / "multilingual").glob("*.txt")))
 # task: jailbreak or domain; group: rows that must not be parted; foreign: by its script
 Row = collections.namedtuple("Row", "task source text label lang kind group foreign weight")
 
 
 def family(row):
     """What is left out together, and weighs as much as any other."""
+    if row.source == "written-attacks" and row.kind.startswith("hidden_"):
+        carrier = row.kind.removeprefix("hidden_")
+        return f"carrier {SMALL.get(carrier, carrier)}"
     if row.source == "written-attacks":
         return f"technique {row.kind}"
+    if row.source == "written-lookalikes" and row.kind == "carrier":
+        return f"harmless carriers {int(data.chance(row.group, 'part') * 3)}"
     if row.source == "written-lookalikes":
         return f"look-alikes {int(data.chance(row.group, 'part') * 6)}"
     return row.source
 
 
+def counted(name):
+    """The family that a part of the few harmless carriers counts for."""
+    return name.rstrip(" 0123456789") if name.startswith("harmless carriers") else name
+
+
 def group_of(name):
     """The families that are left out at once; -1: of none, what is made from frames of ours."""
-    own = name.startswith(("technique ", "look-alikes "))
+    own = name.startswith(("technique ", "carrier ", "look-alikes ", "harmless carriers "))
     return int(data.chance(name, "guard group") * GROUPS) if own else GROUP.get(name, -1)
+
+
+def is_own(row):
+    """Written for these heads alone."""
+    return row.group.startswith(OWN)
+
+
+def is_late(row):
+    """Of the texts about carriers and of East Asia: what the heads gain by them is measured by leaving them out of training."""
+    return row.group.startswith(("written hidden_", "written direct_"))
 
 
 def is_foreign(text):
@@ -66,7 +90,7 @@ def language(row):
     return named.get(row.source, named.get(name, name)) or "en"
 
 
-def jailbreak_rows(root):
+def collected_rows(root):
     """Real and written rows, and a few made in other languages than English."""
     rows, harmful, _ = jd.load(root, made={name: 0 for name in jd.MADE})
     rng = random.Random("multilingual made")
@@ -80,18 +104,33 @@ def jailbreak_rows(root):
         text, lang = attacks.lookalike(rng, harmless)
         if lang != "en":
             rows.append(jd.Row("made-lookalikes", text, 0, "lookalike", lang, 0.4, f"like {len(rows)}"))
-    for r in written.read(written.FOLDER / "multilingual"):
-        source = "written-attacks" if r.attack else "written-lookalikes"
-        rows.append(jd.Row(source, r.text, int(r.attack), r.kind, r.lang, jd.WRITTEN["attacks" if r.attack else "lookalikes"][1], f"written {r.name}"))
     taken, out = collections.Counter(), []
     for r in sorted(rows, key=lambda r: data.chance(r.text, "multilingual")):
-        text = jd.window(r.text, random.Random(r.text), TOKENS, 0.8)
-        lang, foreign = language(r), is_foreign(text)
-        place = (r.source, r.label, lang == "en")
+        row = cut(r)
+        place = (row.source, row.label, row.lang == "en")
         taken[place] += 1
-        if taken[place] <= (MOST if lang == "en" else MOST_FOREIGN):
-            out.append(Row("jailbreak", r.source, text, r.label, lang, r.kind, r.group, foreign, r.weight))
-    return list({r.text: r for r in out}.values())
+        if taken[place] <= (MOST if row.lang == "en" else MOST_WRITTEN if row.source.startswith("written-") else MOST_FOREIGN):
+            out.append(row)
+    return out
+
+
+def cut(r):
+    """One window of it."""
+    text = jd.window(r.text, random.Random(r.text), TOKENS, 0.8)
+    return Row("jailbreak", r.source, text, r.label, language(r), r.kind, r.group, is_foreign(text), r.weight)
+
+
+def written_rows():
+    """What was written for these heads alone, all of it."""
+    out = []
+    for r in written.read(written.FOLDER / "multilingual"):
+        source = "attacks" if r.attack else "lookalikes"
+        out.append(cut(jd.Row(f"written-{source}", r.text, int(r.attack), r.kind, r.lang, jd.WRITTEN[source][1], f"written {r.name}")))
+    return out
+
+
+def jailbreak_rows(root):
+    return list({r.text: r for r in collected_rows(root) + written_rows()}.values())
 
 
 def domain_rows(root):
@@ -154,22 +193,13 @@ def linear(work, texts):
     return np.array([known.get(digest(t), np.nan) for t in texts])
 
 
-def shipped(binary, work, texts, tier):
-    """Log odds of an attack by the first neural classifier (`neural`) or by both tiers (`both`), without these heads; kept as above."""
-    work.mkdir(parents=True, exist_ok=True)
-    path = work / f"shipped-{tier}.json"
-    known = json.loads(path.read_text()) if path.exists() else {}
-    missing = sorted({digest(t): t for t in texts if digest(t) not in known}.items())
-    for at in range(0, len(missing), SHARD):
-        mine = missing[at:at + SHARD]
-        with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
-            file.writelines(json.dumps({"text": t}, ensure_ascii=False) + "\n" for _, t in mine)
-            file.flush()
-            done = subprocess.run([binary, "classify", "--task", "jailbreak", "--tier", tier, "--heads", HERE.parent / "models" / "neural",
-                                   "--threads", "1", "--jsonl", file.name], capture_output=True, text=True, check=True)
-        known.update(zip((d for d, _ in mine), (json.loads(line)["score"] for line in done.stdout.splitlines())))
-        path.write_text(json.dumps(known))
-    p = np.clip(np.array([known[digest(t)] for t in texts]), 1e-7, 1 - 1e-7)
+def shipped_linear(binary, texts):
+    """Log odds of an attack by the linear tier as it ships."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in texts)
+        file.flush()
+        done = subprocess.run([binary, "classify", "--task", "jailbreak", "--tier", "linear", "--jsonl", file.name], capture_output=True, text=True, check=True)
+    p = np.clip([json.loads(line)["score"] for line in done.stdout.splitlines()], 1e-7, 1 - 1e-7)
     return np.log(p / (1 - p))
 
 

@@ -9,7 +9,7 @@ import pathlib
 import re
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "texts"
-HARMLESS = {"lookalike", "long"}     # kinds; all others are attacks
+HARMLESS = {"lookalike", "long", "carrier"}     # kinds; all others are attacks
 Record = collections.namedtuple("Record", "name text kind lang attack")
 HEAD = re.compile(r"%% kind=(\w+) lang=(\w+)")
 CHOICE = re.compile(r"«([^«»]*)»")

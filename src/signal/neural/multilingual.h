@@ -39,7 +39,7 @@ size_t sr_multilingual_stretches(const struct sr_multilingual *multilingual, str
                                  struct sr_script_stretch out[SR_SCRIPT_STRETCHES_MAX]);
 
 /* What it has to say about attacks in a text. It knows them in other languages better than the first one also
- * in Latin script (docs/quality/multilingual.md); in English the first one does. */
+ * in Latin script (models/neural-multilingual/card.md); in English the first one does. */
 enum sr_multilingual_part {
     SR_MULTILINGUAL_NONE,    /* nothing; sr_multilingual_stretches has parts that it may read */
     SR_MULTILINGUAL_BESIDE,  /* it reads the text as well: there are several languages in it, or perhaps */
