@@ -56,6 +56,7 @@ enum sr_at {
     SR_AT_PREVIOUS,    /* the id of an answer that this request continues */
     SR_AT_STORE,       /* false: the answer is not kept */
     SR_AT_ITEM_ID, /* the id of an item; of an item that has nothing else, of one that the upstream keeps */
+    SR_AT_SOURCE,  /* where the content of a part is from: its bytes, or what a search result cites */
 };
 
 /* What a member of an answer, or of an event of a streamed answer, is; the id of its spans. */
@@ -110,7 +111,7 @@ enum sr_class {
     SR_CLASS_ENCRYPTED, /* encrypted reasoning, signatures; not those in the members that an API has for them
                          */
     SR_CLASS_TOKENS,    /* numbers of tokens, vectors; a number is unread too */
-    SR_CLASS_STORED,    /* the id of a conversation or a prompt that the upstream keeps */
+    SR_CLASS_STORED,    /* the id of what the upstream keeps: a conversation, a prompt, a store of texts */
     SR_CLASS_MASK = 15,
     SR_CLASS_RESTORES = 16, /* flag added to the class, in answers: redacted values are restored here */
 };

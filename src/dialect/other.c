@@ -18,6 +18,8 @@ static const struct sr_path_spec request[] = {
     {"documents[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
     SR_ROW_TEXT("messages"),
     SR_ROWS_MESSAGES,
+    SR_ROWS_MEDIA("messages[].content[]."),
+    SR_ROW_FILE("messages[].content[].source"),
     SR_ROW_TEXT("tools"),
     {"tools[]", SR_AT_TOOL, SR_CLASS_JUDGED},
 };

@@ -27,12 +27,9 @@ static const struct sr_path_spec request[] = {
     {"input[].content[].refusal", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
     SR_ROW_INERT("input[].content[].detail"),
     SR_ROW_TEXT("input[].content[].annotations"),
-    SR_ROW_IMAGE("input[].content[].image_url"),
-    SR_ROW_FILE("input[].content[].file_id"),
-    SR_ROW_FILE("input[].content[].file_data"),
-    SR_ROW_FILE("input[].content[].file_url"),
+    SR_ROWS_MEDIA("input[].content[]."),
+    SR_ROW_FILE("input[].content[].source"),
     SR_ROW_TEXT("input[].content[].filename"),
-    SR_ROW_AUDIO("input[].content[].input_audio"),
     {"input[].name", SR_AT_CALL_NAME, SR_CLASS_JUDGED},
     {"input[].arguments", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
     {"input[].input", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
@@ -40,9 +37,10 @@ static const struct sr_path_spec request[] = {
     {"input[].output[]", SR_AT_PART, SR_CLASS_JUDGED},
     {"input[].output[].type", SR_AT_TYPE, SR_CLASS_INERT},
     SR_ROW_TEXT("input[].output[].text"),
-    SR_ROW_IMAGE("input[].output[].image_url"),
-    SR_ROW_FILE("input[].output[].file_id"),
-    SR_ROW_FILE("input[].output[].file_data"),
+    SR_ROWS_MEDIA("input[].output[]."),
+    SR_ROW_FILE("input[].output[].source"),
+    SR_ROWS_MEDIA("input[].output."),
+    SR_ROW_INERT("input[].output.type"),
     {"input[].summary", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
     {"input[].summary[]", SR_AT_PART, SR_CLASS_JUDGED},
     {"input[].summary[].type", SR_AT_TYPE, SR_CLASS_INERT},
@@ -52,11 +50,26 @@ static const struct sr_path_spec request[] = {
     SR_ROW_TEXT("input[].action"),
     SR_ROW_TEXT("input[].results"),
     SR_ROW_TEXT("input[].code"),
+    SR_ROW_TEXT("input[].outputs"),
+    SR_ROW_TEXT("input[].outputs[]"),
+    SR_ROW_IMAGE("input[].outputs[].url"),
     SR_ROW_TEXT("input[].tools"),
     {"tools", SR_AT_TOOLS, SR_CLASS_JUDGED},
     {"tools[]", SR_AT_TOOL, SR_CLASS_JUDGED},
     {"tools[].type", SR_AT_TYPE, SR_CLASS_INERT},
     SR_ROWS_FUNCTION("tools[]."),
+    SR_ROW_STORED("tools[].vector_store_ids"),
+    SR_ROW_STORED("tools[].container"),
+    SR_ROW_INERT("tools[].container.type"),
+    SR_ROW_STORED("tools[].container.id"),
+    SR_ROW_FILE("tools[].container.file_ids"),
+    SR_ROW_STORED("tools[].container.skills"),
+    SR_ROW_TEXT("tools[].environment"),
+    SR_ROW_INERT("tools[].environment.type"),
+    SR_ROW_STORED("tools[].environment.container_id"),
+    SR_ROW_FILE("tools[].environment.file_ids"),
+    SR_ROW_STORED("tools[].environment.skills"),
+    SR_ROW_IMAGE("tools[].input_image_mask"),
     {"tool_choice", SR_AT_TOOL_CHOICE, SR_CLASS_INERT},
     SR_ROW_INERT("parallel_tool_calls"),
     SR_ROW_TEXT("prompt"),
@@ -86,7 +99,9 @@ static const struct sr_path_spec request[] = {
 #define ITEM(at)                                                                                             \
     {at "content[].text", SR_ANSWER_PART, TEXT}, {at "content[].refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},    \
         {at "summary[].text", SR_ANSWER_WHOLE_REASONING, TEXT},                                              \
-        {at "arguments", SR_ANSWER_WHOLE_ARGUMENTS, TEXT},                                                   \
+        {at "arguments", SR_ANSWER_WHOLE_ARGUMENTS, TEXT}, {at "code", SR_ANSWER_PART, TEXT},                \
+        {at "action.command[]", SR_ANSWER_PART, TEXT}, {at "action.commands[]", SR_ANSWER_PART, TEXT},       \
+        {at "operation.diff", SR_ANSWER_PART, TEXT},                                                         \
     {                                                                                                        \
         at "input", SR_ANSWER_PART, TEXT                                                                     \
     }
@@ -117,6 +132,7 @@ static const struct sr_path_spec answer[] = {
     {"refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},
     {"arguments", SR_ANSWER_WHOLE_ARGUMENTS, TEXT},
     {"input", SR_ANSWER_PART, TEXT},
+    {"code", SR_ANSWER_PART, TEXT},
     {"part.text", SR_ANSWER_PART, TEXT},
     {"part.refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},
     ITEM("item."),

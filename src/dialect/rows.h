@@ -38,7 +38,17 @@
     SR_ROW_TEXT("kv_transfer_params"), SR_ROW_TOKENS("prompt_embeds"), SR_ROW_TOKENS("prompt_token_ids"),    \
     SR_ROW_TOKENS("input_ids"), SR_ROW_TOKENS("token_ids"), SR_ROW_TOKENS("input_embeds"),                   \
     SR_ROW_IMAGE("image_data"), SR_ROW_IMAGE("image_url"), SR_ROW_IMAGE("images"),                           \
-    SR_ROW_AUDIO("audio_data"), SR_ROW_FILE("file"), SR_ROW_FILE("files"), SR_ROW_FILE("file_ids")
+    SR_ROW_AUDIO("audio_data"), SR_ROW_FILE("file"), SR_ROW_FILE("files"), SR_ROW_FILE("file_ids"),          \
+    SR_ROW_STORED("vector_store_ids")
+
+/* Media in a part of a message, in the shapes of all APIs: servers take those of others, too. */
+#define SR_ROWS_MEDIA(part)                                                                                  \
+    SR_ROW_IMAGE(part "image_url"), SR_ROW_IMAGE(part "image"), SR_ROW_IMAGE(part "image_pil"),              \
+    SR_ROW_IMAGE(part "image_embeds"), SR_ROW_IMAGE(part "input_image"), SR_ROW_IMAGE(part "video_url"),     \
+    SR_ROW_IMAGE(part "video"), SR_ROW_AUDIO(part "input_audio"), SR_ROW_AUDIO(part "audio_url"),            \
+    SR_ROW_AUDIO(part "audio"), SR_ROW_AUDIO(part "audio_embeds"), SR_ROW_TOKENS(part "prompt_embeds"),      \
+    SR_ROW_FILE(part "file"), SR_ROW_FILE(part "file_id"), SR_ROW_FILE(part "file_data"),                    \
+    SR_ROW_FILE(part "file_url"), SR_ROW_FILE(part "inline_data")
 
 /* Numbers and words that steer generation, of OpenAI, vLLM and SGLang. */
 #define SR_ROWS_SAMPLING                                                                                     \
@@ -85,11 +95,8 @@
     {"messages[].content[].thinking", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                  \
     SR_ROW_TEXT("messages[].content[].closed"), SR_ROW_ID("messages[].content[].uuid"),                      \
     SR_ROW_INERT("messages[].content[].cache_control"),                                                      \
-    SR_ROW_IMAGE("messages[].content[].image_url"), SR_ROW_IMAGE("messages[].content[].image"),              \
-    SR_ROW_IMAGE("messages[].content[].image_embeds"), SR_ROW_IMAGE("messages[].content[].video_url"),       \
-    SR_ROW_IMAGE("messages[].content[].video"), SR_ROW_AUDIO("messages[].content[].input_audio"),            \
-    SR_ROW_AUDIO("messages[].content[].audio_url"), SR_ROW_AUDIO("messages[].content[].audio"),              \
-    SR_ROW_FILE("messages[].content[].file"), SR_ROW_FILE("messages[].content[].file_url"),                  \
+    SR_ROWS_MEDIA("messages[].content[]."), SR_ROW_FILE("messages[].content[].source"),                      \
+    SR_ROW_IMAGE("messages[].images"),                                                                       \
     SR_ROW_TEXT("messages[].name"), SR_ROW_ID("messages[].id"), SR_ROW_ID("messages[].tool_call_id"),        \
     SR_ROW_INERT("messages[].prefix"), SR_ROW_INERT("messages[].partial"),                                   \
     SR_ROW_INERT("messages[].weight"), SR_ROW_INERT("messages[].cache_control"),                             \

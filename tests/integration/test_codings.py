@@ -164,7 +164,7 @@ def test_an_attack_in_it_is_blocked(door, coding, pack):
     for model in ("auto", "open"):
         answer = post(port, pack(chat(ATTACK, model)), content_encoding=coding)
         assert answer.status == 403 and answer.json()["error"]["code"] == "jailbreak_blocked"
-    assert not upstream.seen
+    assert not any(body for _, body in upstream.seen)  # an Envoy may send the head first, and cut the request
 
 
 def bomb(size, pack=gzip.compress):

@@ -125,6 +125,9 @@ HOSTILE = [
     ("messages", {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png",
                                                                                       "data": SIGNATURE}}]}]}),
     ("responses", {"input": [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": HIDDEN}]}),
+    *[("responses", {"input": [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": said}]})
+      for said in (base64.b64encode(ATTACK.encode("utf-16-le")).decode(), base64.b64encode(ATTACK.encode("utf-32-be")).decode(),
+                   ATTACK.encode().hex(), ATTACK.title().replace(" ", "").replace(".", ""))],
     ("responses", {"input": [{"type": "compaction", "encrypted_content": SEALED}]}),
     ("responses", {"input": "Hello.", "conversation": "conv_68e1f0a2"}),
     ("responses", {"input": "Hello.", "conversation": {"id": "conv_68e1f0a2"}}),

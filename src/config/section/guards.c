@@ -97,9 +97,8 @@ static const struct sr_field unread_fields[] = {
     {"tokens", SR_FIELD_ENUM, UNREAD(SR_UNREAD_TOKENS), .words = unread_actions, .def = "on_error",
      .help = "prompts as numbers of tokens or as vectors"},
     {"stored", SR_FIELD_ENUM, UNREAD(SR_UNREAD_STORED), .words = unread_actions, .def = "on_error",
-     .help = "`conversation`, `prompt` and items of Responses that a request only names, because the "
-             "upstream keeps "
-             "them"},
+     .help = "what a request only names because the upstream keeps it: conversations, prompts, items of "
+             "Responses, vector stores and containers"},
 };
 
 const struct sr_section sr_section_unread = {

@@ -19,7 +19,7 @@ static const char *const words[] = {
     "audio_url", "auto", "b64_json", "base64", "bash_code_execution_tool_result", "bfloat16", "big",
     "boolean", "budget_tokens", "bytes", "cache_control", "classification", "classify", "clustering",
     "code_execution_tool_result", "code_interpreter", "code_interpreter_call", "completed", "computer_call",
-    "computer_call_output", "computer_use_preview", "concise", "const", "container_upload", "content",
+    "computer_call_output", "computer_screenshot", "computer_use_preview", "concise", "const", "container_upload", "content",
     "custom", "custom_tool_call", "custom_tool_call_output", "data", "date", "date-time", "default",
     "definitions", "description", "detail", "detailed", "developer", "disable_parallel_tool_use",
     "disabled", "display", "document", "double", "effort", "else", "email", "embed", "enabled", "enum",
@@ -213,6 +213,54 @@ static enum sr_form media_form(struct sr_bytes raw, bool escaped)
     if (is_link(raw))
         return SR_FORM_LINK;
     return sr_form_is_base64(raw, escaped) || sr_form_is_id(raw) ? SR_FORM_UNREAD : SR_FORM_TEXT;
+}
+
+/* How base64 of media and documents begins: of their first bytes, in groups of three. */
+static const struct {
+    struct sr_bytes begin;
+    unsigned class;
+} media[] = {
+    {{"iVBORw0KGg", 10}, SR_CLASS_IMAGE}, {{"/9j", 3}, SR_CLASS_IMAGE},    {{"_9j", 3}, SR_CLASS_IMAGE},
+    {{"R0lGOD", 6}, SR_CLASS_IMAGE},      {{"UklGR", 5}, SR_CLASS_AUDIO},  {{"SUkqA", 5}, SR_CLASS_IMAGE},
+    {{"TU0AK", 5}, SR_CLASS_IMAGE},       {{"T2dnUw", 6}, SR_CLASS_AUDIO}, {{"SUQz", 4}, SR_CLASS_AUDIO},
+    {{"ZkxhQw", 6}, SR_CLASS_AUDIO},      {{"JVBERi0", 7}, SR_CLASS_FILE}, {{"UEsDB", 5}, SR_CLASS_FILE},
+    {{"0M8R4KGx", 8}, SR_CLASS_FILE},     {{"H4sI", 4}, SR_CLASS_FILE},    {{"GkXfo", 5}, SR_CLASS_IMAGE},
+};
+
+#define MEDIA_MIN 64 /* characters of base64 that are taken for media by how they begin */
+#define WEBP_AT   12 /* where the kind of a RIFF file ends in its base64 */
+
+unsigned sr_form_hidden(struct sr_bytes raw, bool escaped)
+{
+    if (raw.n >= MEDIA_MIN && is_binary_url(raw, escaped))
+        return starts_with(raw, SR_LIT("data:audio"))         ? SR_CLASS_AUDIO
+               : starts_with(raw, SR_LIT("data:application")) ? SR_CLASS_FILE
+                                                              : SR_CLASS_IMAGE;
+    struct sr_bytes rest = raw;
+    if (rest.n > 1 && rest.p[0] == '\\' && rest.p[1] == '/') /* as JSON writers may escape it */
+        rest = sr_bytes_of(rest.p + 1, rest.n - 1);
+    for (size_t i = 0; rest.n >= MEDIA_MIN && i < sizeof media / sizeof media[0]; i++)
+        if (memcmp(rest.p, media[i].begin.p, media[i].begin.n) == 0) {
+            bool webp = media[i].class == SR_CLASS_AUDIO && memcmp(rest.p + WEBP_AT, "RUJQ", 4) == 0;
+            return !sr_form_is_base64(raw, escaped) ? SR_CLASS_JUDGED
+                   : webp                           ? SR_CLASS_IMAGE
+                                                    : media[i].class;
+        }
+    return SR_CLASS_JUDGED;
+}
+
+bool sr_form_names_media(struct sr_bytes key)
+{
+    static const struct sr_bytes names[] = {
+        {"image_url", 9}, {"image_urls", 10},  {"input_image", 11}, {"video_url", 9},
+        {"audio_url", 9}, {"input_audio", 11}, {"inline_data", 11}, {"image_file", 10},
+        {"file_id", 7},   {"file_ids", 8},     {"file_url", 8},     {"file_uri", 8},
+        {"file_data", 9}, {"fileUri", 7},      {"inlineData", 10},  {"vector_store_ids", 16},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (sr_bytes_eq(key, names[i]))
+            return true;
+    return false;
 }
 
 enum sr_form sr_form_of(unsigned class, struct sr_bytes raw, bool escaped, bool plain)

@@ -7,13 +7,19 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WORDY_MAX 54 /* letters of one case and separators among 64 characters: by chance about 30 */
-#define WORDY_MIN 16 /* characters that a string needs to have words */
+#define WORDY_MAX 54  /* letters of one case and separators among 64 characters: by chance about 30 */
+#define WORDY_MIN 16  /* characters that a string needs to have words */
+#define ROW_MAX   100 /* letters, or digits of base 16, in a row; as many are never there by chance */
+#define ROW_ALONE 32  /* the same of a whole string */
+#define ZEROS_MAX 3   /* between characters of wide encodings */
 
 struct reader {
     uint64_t lower, upper; /* which of the latest 64 characters could be of words: one bit each */
+    size_t letters, hex;   /* in a row up to here */
+    size_t rows;           /* the longest of both */
     uint32_t bits;
     unsigned n_bits;
+    unsigned zeros;         /* bytes of zero in a row */
     unsigned run;           /* bytes of text up to here */
     unsigned needed, begun; /* of a character: continuation bytes that must follow, bytes so far */
 };
@@ -34,6 +40,9 @@ static unsigned follow(uint8_t byte)
 
 static void read_byte(struct reader *reader, uint8_t byte)
 {
+    reader->zeros = byte ? 0 : reader->zeros + 1;
+    if (!byte && !reader->needed && reader->zeros <= ZEROS_MAX)
+        return; /* text in UTF-16 and UTF-32 has them */
     if (reader->needed && (byte & 0xc0) == 0x80) {
         reader->begun++;
         if (--reader->needed == 0)
@@ -51,6 +60,17 @@ static void read_byte(struct reader *reader, uint8_t byte)
     reader->begun = 1;
     if (!reader->needed)
         reader->run = 0;
+}
+
+/* Notes how many letters, and how many digits of base 16, stand in a row. */
+static void note_rows(struct reader *reader, char c)
+{
+    char low = sr_ascii_lower(c);
+    bool digit = c >= '0' && c <= '9';
+    reader->letters = low >= 'a' && low <= 'z' ? reader->letters + 1 : 0;
+    reader->hex = digit || (low >= 'a' && low <= 'f') ? reader->hex + 1 : 0;
+    size_t longer = reader->letters > reader->hex ? reader->letters : reader->hex;
+    reader->rows = longer > reader->rows ? longer : reader->rows;
 }
 
 /* Notes a character of base64. True: the latest ones look like words. */
@@ -91,7 +111,8 @@ bool sr_sealed_is(struct sr_bytes raw, bool escaped)
         if (value < 0)
             return false;
         wordy = reads_as_words(&reader, raw.p[i], ++digits);
-        if (wordy && digits >= 64)
+        note_rows(&reader, raw.p[i]);
+        if ((wordy && digits >= 64) || reader.rows > ROW_MAX)
             return false;
         reader.bits = reader.bits << 6 | (uint32_t)value;
         reader.n_bits += 6;
@@ -102,5 +123,6 @@ bool sr_sealed_is(struct sr_bytes raw, bool escaped)
         if (reader.run >= SR_SEALED_RUN)
             return false;
     }
-    return digits > 0 && !(wordy && digits >= WORDY_MIN);
+    bool one_row = digits >= ROW_ALONE && reader.rows == digits;
+    return digits > 0 && !one_row && !(wordy && digits >= WORDY_MIN);
 }

@@ -15,7 +15,8 @@
 #define SR_SEALED_RUN 40                /* bytes of text in a row that sealed bytes do not have by chance */
 
 /* True when the string between the quotes is base64 (also of URLs; `/` may be escaped) that decodes to bytes
- * without SR_SEALED_RUN of text in UTF-8 in a row, and that is not made of words itself. An item's id and `~`
+ * without SR_SEALED_RUN of text in UTF-8 in a row (the same in UTF-16 and UTF-32 for ASCII), and that is not
+ * made of words, of letters alone or of base 16 itself. An item's id and `~`
  * may stand before it, as translated reasoning has them. `escaped`: `raw` has a backslash. Pure. */
 bool sr_sealed_is(struct sr_bytes raw, bool escaped);
 

@@ -5,6 +5,7 @@
 #include "router/request/sealed.h"
 
 #define ROLE_MAX     64 /* bytes of JSON: longest role, with any escapes */
+#define KEY_MAX      96 /* bytes of JSON: longest key that names media, with any escapes */
 #define SIBLINGS_MAX 16 /* members of an object among which its type is looked for */
 
 bool sr_walk_is_text(const struct sr_span *span, enum sr_texts which)
@@ -190,6 +191,7 @@ static size_t owner_of(struct sr_walk *walk, uint32_t span)
     struct sr_bytes type = type_of(doc, span, &n);
     walk->owners[i].span = span;
     walk->owners[i].what = what_by_type(type);
+    walk->owners[i].cites = n == 1 && sr_bytes_eq(type, SR_LIT("search_result"));
     walk->owners[i].sealed = n == 1 ? sealed_by_type(type, i) : (struct sr_bytes){0};
     if (i == SR_WALK_OWNER_MESSAGE) {
         bool has_role = member(doc, span, SR_AT_ROLE) != SR_SPAN_NONE;
@@ -344,7 +346,62 @@ static unsigned class_of(struct sr_walk *walk, uint32_t span)
     if (at->id == SR_AT_ITEM_ID && at->parent != SR_SPAN_NONE &&
         walk->owners[owner_of(walk, at->parent)].refers)
         return SR_CLASS_STORED;
+    if (at->id == SR_AT_SOURCE && at->kind == SR_JSON_STRING && at->parent != SR_SPAN_NONE &&
+        walk->owners[owner_of(walk, at->parent)].cites)
+        return SR_CLASS_JUDGED;
     return at->tag & SR_CLASS_MASK;
+}
+
+/* True for a value that no path names, or that stands in one: servers may take it for media all the same. */
+static bool is_loose(const struct sr_walk *walk, uint32_t span)
+{
+    switch (walk->doc->spans[span].id) {
+    case SR_PATH_TOP:
+        return true;
+    case SR_AT_TOOL_RESULT:
+    case SR_AT_PART:
+    case SR_AT_SYSTEM:
+    case SR_AT_CONTENT:
+    case SR_AT_MESSAGE:
+        return walk->inside;
+    default:
+        return false;
+    }
+}
+
+/* The class of media that stands where no path expects it; SR_CLASS_JUDGED: it is none. */
+static unsigned hidden_class(const struct sr_walk *walk, uint32_t span, struct sr_bytes raw, bool escaped)
+{
+    if (!is_loose(walk, span))
+        return SR_CLASS_JUDGED;
+    unsigned class = sr_form_hidden(raw, escaped);
+    if (class != SR_CLASS_JUDGED || !walk->media)
+        return class;
+    enum sr_form form = sr_form_of(SR_CLASS_FILE, raw, escaped, false);
+    return form == SR_FORM_UNREAD || form == SR_FORM_LINK ? SR_CLASS_FILE : SR_CLASS_JUDGED;
+}
+
+static bool names_media(struct sr_bytes key)
+{
+    char decoded[KEY_MAX];
+    if (key.n > KEY_MAX)
+        return false;
+    if (memchr(key.p, '\\', key.n)) {
+        size_t n;
+        sr_json_unescape_part(key, true, decoded, &n);
+        key = sr_bytes_of(decoded, n);
+    }
+    return sr_form_names_media(key);
+}
+
+/* Notes whether the key of an unnamed span names media: of its value, or of what stands in it. */
+static void note_key(struct sr_walk *walk, uint32_t span)
+{
+    const struct sr_span *at = &walk->doc->spans[span];
+    walk->media = false;
+    if (at->id == SR_PATH_TOP && at->key_end >= at->key_start + 2)
+        walk->media =
+            names_media(sr_bytes_of(walk->doc->body.p + at->key_start + 1, at->key_end - at->key_start - 2));
 }
 
 /* Decides about one string; true when it is given. */
@@ -357,8 +414,15 @@ static bool take(struct sr_walk *walk, uint32_t span, struct sr_json_string stri
     if (class == SR_CLASS_ENCRYPTED && is_sealed(walk, span, raw, string.escaped))
         return false;
     enum sr_form form = sr_form_of(class, raw, string.escaped, is_plain(doc, span));
+    if (string.key)
+        walk->media = names_media(raw);
     if (form == SR_FORM_TEXT && walk->inside && sr_form_is_word(raw))
         form = SR_FORM_INERT;
+    if (form == SR_FORM_TEXT && !string.key) {
+        unsigned hidden = hidden_class(walk, span, raw, string.escaped);
+        if (hidden != SR_CLASS_JUDGED)
+            note_unread(walk, kinds[hidden], raw.n);
+    }
     if (form == SR_FORM_UNREAD || form == SR_FORM_LINK)
         note_unread(walk, kinds[class], raw.n);
     return (form == SR_FORM_TEXT || form == SR_FORM_LINK) && give(walk, span, string, out);
@@ -472,6 +536,7 @@ bool sr_walk_next(struct sr_walk *walk, struct sr_walk_string *out)
         }
         walk->key_given = false;
         walk->next++;
+        note_key(walk, at);
         if (enter(walk, at, out))
             return true;
     }

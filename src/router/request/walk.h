@@ -82,6 +82,7 @@ struct sr_walk {
     size_t strings;          /* given so far */
     bool inside;             /* `container` is being read */
     bool key_given;          /* the key of span `next` was given */
+    bool media;              /* of what no path names: the latest key names media */
     struct sr_json_strings container;
     struct sr_walk_string place; /* of the last string */
     struct {
@@ -90,6 +91,7 @@ struct sr_walk {
         enum sr_signal_role role; /* of a message */
         struct sr_bytes sealed;   /* its member that the provider sealed; empty: none */
         bool refers;              /* of a message: it stands for one that the upstream keeps */
+        bool cites;               /* of a part: its `source` is the name of one, no content */
     } owners[SR_WALK_OWNERS];
 };
 

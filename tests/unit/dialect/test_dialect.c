@@ -40,7 +40,7 @@ static void test_tables(void **state)
                     d->completion_stream && d->stream_end);
         for (size_t k = 0; k < d->request.n; k++)
             assert_true(
-                d->request.specs[k].id <= SR_AT_ITEM_ID && d->request.specs[k].tag <= SR_CLASS_STORED &&
+                d->request.specs[k].id <= SR_AT_SOURCE && d->request.specs[k].tag <= SR_CLASS_STORED &&
                 (d->request.specs[k].tag == SR_CLASS_CARRIED) == (d->request.specs[k].id == SR_AT_MODEL));
         for (size_t k = 0; k < d->answer.n; k++)
             assert_true(d->answer.specs[k].id <= SR_ANSWER_PREVIOUS);
