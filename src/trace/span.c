@@ -1,6 +1,7 @@
 /*
  * A span's own length is known at its end: room is left for a length of two bytes, which nearly every span
- * has; the bytes of others move. A request has some sixty attributes, so a short one is written without loops.
+ * has; the bytes of others move. A request has some sixty attributes, so a short one is written without
+ * loops.
  */
 #include "trace/span.h"
 

@@ -27,8 +27,8 @@ struct sr_otlp_delivery {
     struct sr_otlp_sender *sender;   /* NULL: nothing is sent */
     struct sr_timer timer;
     struct sr_bytes message; /* the owner's */
-    uint64_t since_ns; /* it was tried first */
-    unsigned tries;    /* 0: there is no message */
+    uint64_t since_ns;       /* it was tried first */
+    unsigned tries;          /* 0: there is no message */
     bool pausing, away;
 };
 
