@@ -61,7 +61,7 @@ static const struct drawn {
      .series = {{"ms", "semroute"}, {"jailbreak_ms", "of it attacks"}, {"peer_ms", "ONNX Runtime"}}},
     {"encoder", "rows", "The encoder's passes over one text", .names = "what", .also = "tokens",
      .only = "model", .y_label = "milliseconds", .series = {{"ms", "one pass"}}},
-    {"observe", "rows", "A request while somebody looks", .names = "router", .y_label = "microseconds",
+    {"observe", "rows", "A request, by what looks at it", .names = "router", .y_label = "microseconds",
      .series = {{"p50_us", "p50"}, {"p99_us", "p99"}}},
 };
 #define N_DRAWN (sizeof ALL / sizeof ALL[0])

@@ -1,4 +1,4 @@
-/* A lock around a few comparisons: it is taken only while somebody follows. */
+/* A lock around a few comparisons: it is taken only while there are followers. */
 #include "history/followers.h"
 
 #include "base/mem.h"

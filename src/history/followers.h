@@ -1,6 +1,6 @@
 /*
  * Who follows requests as they end, and which of them each takes: those that pass its filter, as long as it
- * has credit for more. So nothing is written of a request that nobody takes.
+ * has credit for more. So nothing is written of a request that no follower takes.
  *
  * Thread-safe. Knows no connection: a follower has a number.
  */
