@@ -372,7 +372,8 @@ int sr_bench_encoder(int argc, char **argv)
         return 2;
     int rc = SR_OK;
     if (o.json)
-        printf("{\"machine\":\"%s\",\"isa\":\"%s\",\"peak_fp32\":%.4g,\"peak_bf16\":%.4g,\"peak_int8\":%.4g,"
+        printf("{\"bench\":\"encoder\",\"machine\":\"%s\",\"isa\":\"%s\",\"peak_fp32\":%.4g,\"peak_bf16\":%."
+               "4g,\"peak_int8\":%.4g,"
                "\"rows\":[\n",
                sr_bench_machine(), sr_isa_name(sr_isa_current()), sr_kernel_peak(SR_PRECISION_FP32),
                sr_kernel_peak(SR_PRECISION_BF16), sr_kernel_peak(SR_PRECISION_INT8));

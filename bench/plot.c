@@ -50,6 +50,19 @@ static const struct drawn {
     {"tokenizer", "rows", "Tokenizers: ids and offsets", .names = "tokenizer", .also = "bytes",
      .y_label = "megabytes a second",
      .series = {{"encode_mb_per_s", "semroute"}, {"peer_mb_per_s", "Hugging Face tokenizers"}}},
+    {"cache", "rows", "A lookup in the cache's vector index", .names = "by", .also = "entries",
+     .y_label = "microseconds", .series = {{"p50_us", "p50"}, {"p99_us", "p99"}}},
+    {"pool", "rows", "Time to the first token over a pool of workers", .names = "policy", .also = "workload",
+     .y_label = "milliseconds", .series = {{"ttft_ms.p50", "p50"}, {"ttft_ms.p99", "p99"}}},
+    {"pick", "rows", "Choosing a worker", .names = "policy", .y_label = "microseconds",
+     .series = {{"choose_p50_us", "p50"}, {"choose_p99_us", "p99"}}},
+    {"guards", "rows", "Domain, attacks and private data in a prompt", "tokens", "tokens of the prompt",
+     .y_label = "milliseconds",
+     .series = {{"ms", "semroute"}, {"jailbreak_ms", "of it attacks"}, {"peer_ms", "ONNX Runtime"}}},
+    {"encoder", "rows", "The encoder's passes over one text", .names = "what", .also = "tokens",
+     .only = "model", .y_label = "milliseconds", .series = {{"ms", "one pass"}}},
+    {"observe", "rows", "A request, by what looks at it", .names = "router", .y_label = "microseconds",
+     .series = {{"p50_us", "p50"}, {"p99_us", "p99"}}},
 };
 #define N_DRAWN (sizeof ALL / sizeof ALL[0])
 

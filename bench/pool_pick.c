@@ -209,8 +209,8 @@ static int measure(struct run *run, bool json)
     struct sr_err err = {0};
     sr_bench_table_init(&table, titles, sizeof titles / sizeof titles[0]);
     if (json)
-        printf("{\"machine\":\"%s\",\"workers\":%zu,\"prompt_tokens\":%u,\"rows\":[", sr_bench_machine(),
-               run->workers, TOKENS);
+        printf("{\"bench\":\"pick\",\"machine\":\"%s\",\"workers\":%zu,\"prompt_tokens\":%u,\"rows\":[",
+               sr_bench_machine(), run->workers, TOKENS);
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         if (run_policy(run, policies[i], &err)) {
             fprintf(stderr, "bench pick: %s\n", err.message);

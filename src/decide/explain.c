@@ -29,8 +29,15 @@ void sr_plan_explain_why(const struct sr_explanation *e, char out[SR_ERR_MESSAGE
 {
     const struct sr_config *config = e->plan->config;
     const struct sr_plan_entry *winner = entry_of(e->plan, e->decision->decision);
+    if (e->guard) {
+        snprintf(out, SR_ERR_MESSAGE_MAX, "the guard %.60s blocks the request, whatever other decisions say",
+                 e->guard);
+        return;
+    }
     if (!winner) {
-        snprintf(out, SR_ERR_MESSAGE_MAX, "no decision matches, so the default model answers");
+        snprintf(out, SR_ERR_MESSAGE_MAX, "no decision matches, %s",
+                 config->default_model >= 0 ? "so the default model answers"
+                                            : "and there is no default model");
         return;
     }
     const struct sr_config_decision *decision = &config->decisions[winner->decision];

@@ -17,6 +17,7 @@ struct sr_explanation {
     const struct sr_signal_result *const *results; /* [SR_SIGNAL_TYPES], as sr_plan_decide took them */
     const struct sr_decision *decision;
     const bool *without; /* as sr_plan_decide took them */
+    const char *guard;   /* blocked the request; NULL: none did */
 };
 
 /* Writes two members into the JSON object that is open:

@@ -155,7 +155,9 @@ struct sr_history_facts {
     const struct sr_history_candidate *candidates;
     const struct sr_history_outcome *outcomes;
     size_t n_signals, n_rules, n_candidates, n_outcomes;
-    struct sr_bytes why; /* a JSON object that says how it came about; empty: none. Not written to disk */
+    /* Not written to disk. */
+    struct sr_bytes why; /* a JSON object that says how it came about; empty: none */
+    uint32_t takers;     /* a bit for each follower who takes it */
 };
 
 struct sr_history_entry {

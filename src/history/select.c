@@ -44,6 +44,13 @@ static bool read_count(struct sr_bytes text, size_t *out)
     return true;
 }
 
+/* Empty: false. */
+static bool read_bool(struct sr_bytes text, bool *out)
+{
+    *out = sr_bytes_eq_nocase(text, SR_LIT("true")) || sr_bytes_eq(text, SR_LIT("1"));
+    return *out || text.n == 0 || sr_bytes_eq_nocase(text, SR_LIT("false")) || sr_bytes_eq(text, SR_LIT("0"));
+}
+
 static const char *read_page(struct sr_history_query *q, struct sr_bytes name, struct sr_bytes value)
 {
     if (sr_bytes_eq(name, SR_LIT("limit"))) {
@@ -59,9 +66,11 @@ static const char *read_page(struct sr_history_query *q, struct sr_bytes name, s
         if (!read_count(value, &q->per_second) || !q->per_second || q->per_second > SR_HISTORY_RATE_MAX)
             return "per_second must be an integer from 1 to 1000";
     } else if (sr_bytes_eq(name, SR_LIT("why"))) {
-        q->why = sr_bytes_eq(value, SR_LIT("1"));
+        if (!read_bool(value, &q->why))
+            return "why must be true or false";
     } else if (sr_bytes_eq(name, SR_LIT("showDetails"))) {
-        q->details = sr_bytes_eq_nocase(value, SR_LIT("true")) || sr_bytes_eq(value, SR_LIT("1"));
+        if (!read_bool(value, &q->details))
+            return "showDetails must be true or false";
     }
     return NULL;
 }
@@ -130,6 +139,8 @@ bool sr_history_query_read(struct sr_history_query *out, struct sr_bytes query, 
             *why = read_member(out, name, value);
         at += n + 1;
     }
+    if (!*why && out->filter.max_ms > 0 && out->filter.min_ms > out->filter.max_ms)
+        *why = "min_ms must not be above max_ms";
     return !*why;
 }
 

@@ -113,6 +113,14 @@ const char *sr_record_guard_name(const struct sr_record *record, const struct sr
     return guard->denied || guard->decision < 0 ? "pii_policy" : config->decisions[guard->decision].name;
 }
 
+const char *sr_record_blocker(const struct sr_record *record, const struct sr_config *config)
+{
+    bool blocks = record->guard.denied || record->guard.action == SR_GUARD_BLOCK;
+    return blocks && record->has_verdict && record->outcome == SR_OUTCOME_BLOCKED
+               ? sr_record_guard_name(record, config)
+               : NULL;
+}
+
 const char *sr_response_action_name(enum sr_response_action action)
 {
     static const char *const names[] = {

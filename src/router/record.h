@@ -162,6 +162,7 @@ enum sr_record_part {
     SR_PART_EDIT,
     SR_PART_PICK,
     SR_PART_QUEUE, /* a wait for a worker with room */
+    SR_PARTS,
 };
 
 struct sr_record_phase {
@@ -301,6 +302,8 @@ const char *sr_record_entities(uint32_t types, struct sr_arena *arena);
 
 /* The source of the block: the guard's name, or the policy's. */
 const char *sr_record_guard_name(const struct sr_record *record, const struct sr_config *config);
+/* The same of the guard that blocked the request; NULL: none did. */
+const char *sr_record_blocker(const struct sr_record *record, const struct sr_config *config);
 
 /* "header", "block", "none" */
 const char *sr_response_action_name(enum sr_response_action action);

@@ -56,7 +56,7 @@ struct sr_runtime {
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
     struct sr_cache *responses;    /* conversations of Responses */
     struct sr_history *kept, *live;
-    atomic_int followers; /* of `live` */
+    struct sr_followers *followers; /* of `live` */
     atomic_uint_fast64_t requests;
     atomic_size_t held;              /* bytes of bodies that exchanges keep */
     atomic_uint_fast64_t told[TOLD]; /* until when; 0: not told */
@@ -195,7 +195,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
         sr_arms_new(&runtime->arms) || sr_holds_new(&runtime->holds) ||
         sr_tokens_new(&runtime->tokens, runtime->metrics) || sr_consults_new(&runtime->consults) ||
-        sr_history_new(&runtime->kept) || sr_history_new(&runtime->live))
+        sr_history_new(&runtime->kept) || sr_history_new(&runtime->live) ||
+        sr_followers_new(&runtime->followers))
         goto no_memory;
     runtime->logs.metrics = runtime->metrics;
     sr_model_store_set_batch(runtime->models, on_batch, runtime);
@@ -295,6 +296,7 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_limiter_free(runtime->limiter);
     sr_history_free(runtime->kept);
     sr_history_free(runtime->live);
+    sr_followers_free(runtime->followers);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_tokens_free(runtime->tokens);
@@ -331,7 +333,8 @@ static void publish_history(sr_runtime *runtime)
     sr_history_stats(runtime->kept, &stats);
     sr_metrics_set(runtime->metrics, SR_METRIC_REPLAY_RECORDS, (double)stats.entries, NULL);
     sr_metrics_set(runtime->metrics, SR_METRIC_REPLAY_BYTES, (double)stats.bytes, NULL);
-    sr_metrics_set(runtime->metrics, SR_METRIC_FOLLOWERS, atomic_load(&runtime->followers), NULL);
+    sr_metrics_set(runtime->metrics, SR_METRIC_FOLLOWERS, (double)sr_followers_count(runtime->followers),
+                   NULL);
 }
 
 static void publish_work(sr_runtime *runtime)
@@ -432,20 +435,35 @@ struct sr_history *sr_runtime_live(sr_runtime *runtime)
     return runtime->live;
 }
 
-void sr_runtime_follow(sr_runtime *runtime, bool begins)
+struct sr_followers *sr_runtime_followers(sr_runtime *runtime)
+{
+    return runtime->followers;
+}
+
+/* With the lock `scrape`: one begins or ends at a time. */
+static void size_live(sr_runtime *runtime)
 {
     static const struct sr_history_limits some = {.max_entries = LIVE_ENTRIES, .max_bytes = LIVE_BYTES},
                                           none = {0};
-    pthread_mutex_lock(&runtime->scrape); /* one at a time */
-    int before = atomic_fetch_add(&runtime->followers, begins ? 1 : -1);
-    if (before == (begins ? 0 : 1) && sr_history_set(runtime->live, begins ? &some : &none))
+    if (sr_history_set(runtime->live, sr_followers_count(runtime->followers) ? &some : &none))
         sr_log(SR_LOG_WARN, "followers", "out of memory: requests cannot be followed");
-    pthread_mutex_unlock(&runtime->scrape);
 }
 
-bool sr_runtime_is_followed(sr_runtime *runtime)
+int sr_runtime_follow(sr_runtime *runtime, const struct sr_history_filter *filter, unsigned *number)
 {
-    return atomic_load_explicit(&runtime->followers, memory_order_relaxed) > 0;
+    pthread_mutex_lock(&runtime->scrape);
+    int rc = sr_followers_join(runtime->followers, filter, number);
+    size_live(runtime);
+    pthread_mutex_unlock(&runtime->scrape);
+    return rc;
+}
+
+void sr_runtime_unfollow(sr_runtime *runtime, unsigned number)
+{
+    pthread_mutex_lock(&runtime->scrape);
+    sr_followers_leave(runtime->followers, number);
+    size_live(runtime);
+    pthread_mutex_unlock(&runtime->scrape);
 }
 
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime)

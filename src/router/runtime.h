@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cache/cache.h"
 #include "config/problems.h"
+#include "history/followers.h"
 #include "history/history.h"
 #include "infer/engine/engine.h"
 #include "observe/exposition.h"
@@ -66,9 +67,12 @@ struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime);
  * while a client follows them. */
 struct sr_history *sr_runtime_kept(sr_runtime *runtime);
 struct sr_history *sr_runtime_live(sr_runtime *runtime);
-/* A client begins or ends to follow. Any thread. */
-void sr_runtime_follow(sr_runtime *runtime, bool begins);
-bool sr_runtime_is_followed(sr_runtime *runtime);
+/* Who follows. */
+struct sr_followers *sr_runtime_followers(sr_runtime *runtime);
+/* As sr_followers_join and sr_followers_leave: `live` has room as long as one follows. Any thread. */
+int sr_runtime_follow(sr_runtime *runtime, const struct sr_history_filter *filter,
+                      unsigned *number) SR_WARN_UNUSED;
+void sr_runtime_unfollow(sr_runtime *runtime, unsigned number);
 
 /* A new reference to the current router: release it with sr_router_unref. */
 struct sr_router *sr_runtime_router(sr_runtime *runtime);

@@ -40,18 +40,44 @@ struct sr_trace_writer {
 struct sr_trace_writer sr_trace_writer_of(struct sr_buf *out);
 
 void sr_trace_begin(struct sr_trace_writer *w, const struct sr_trace_span *span);
-/* Between begin and end. Texts that are NULL or empty are left out, and what is no UTF-8 is replaced. */
-void sr_trace_text(struct sr_trace_writer *w, const char *key, const char *value);
-void sr_trace_bytes(struct sr_trace_writer *w, const char *key, struct sr_bytes value);
+/* Between begin and end; keys are ASCII. Texts that are empty or no UTF-8 are left out. */
+void sr_trace_put_text(struct sr_trace_writer *w, struct sr_bytes key, struct sr_bytes value);
+void sr_trace_put_int(struct sr_trace_writer *w, struct sr_bytes key, int64_t value);
+void sr_trace_put_real(struct sr_trace_writer *w, struct sr_bytes key, double value);
+void sr_trace_put_bool(struct sr_trace_writer *w, struct sr_bytes key, bool value);
 /* Several constants, in UTF-8; none are left out. */
 void sr_trace_texts(struct sr_trace_writer *w, const char *key, const char *const *values, size_t n);
-void sr_trace_int(struct sr_trace_writer *w, const char *key, int64_t value);
-void sr_trace_real(struct sr_trace_writer *w, const char *key, double value);
-void sr_trace_bool(struct sr_trace_writer *w, const char *key, bool value);
 void sr_trace_event(struct sr_trace_writer *w, uint64_t at_ns, const char *name);
 /* Another span, of this trace or another one, that this one worked for; its trace is kept. */
 void sr_trace_link(struct sr_trace_writer *w, const uint8_t trace[SR_TRACE_ID_SIZE],
                    const uint8_t span[SR_SPAN_ID_SIZE]);
 void sr_trace_end(struct sr_trace_writer *w);
+
+/* The same for constant keys: they are measured when this is compiled. NULL is an empty text. */
+static inline void sr_trace_text(struct sr_trace_writer *w, const char *key, const char *value)
+{
+    if (value && value[0])
+        sr_trace_put_text(w, sr_bytes_str(key), sr_bytes_str(value));
+}
+
+static inline void sr_trace_bytes(struct sr_trace_writer *w, const char *key, struct sr_bytes value)
+{
+    sr_trace_put_text(w, sr_bytes_str(key), value);
+}
+
+static inline void sr_trace_int(struct sr_trace_writer *w, const char *key, int64_t value)
+{
+    sr_trace_put_int(w, sr_bytes_str(key), value);
+}
+
+static inline void sr_trace_real(struct sr_trace_writer *w, const char *key, double value)
+{
+    sr_trace_put_real(w, sr_bytes_str(key), value);
+}
+
+static inline void sr_trace_bool(struct sr_trace_writer *w, const char *key, bool value)
+{
+    sr_trace_put_bool(w, sr_bytes_str(key), value);
+}
 
 #endif

@@ -33,23 +33,13 @@ int sr_wire_varint(struct sr_buf *out, unsigned field, uint64_t value)
     return sr_buf_append(out, bytes, n);
 }
 
-static int put_fixed(struct sr_buf *out, unsigned field, uint64_t value, size_t size)
-{
-    uint8_t bytes[SR_WIRE_VARINT_MAX + 8];
-    size_t n = put_tag(bytes, field, size == 8 ? SR_WIRE_FIXED64 : SR_WIRE_FIXED32);
-    for (size_t i = 0; i < size; i++)
-        bytes[n++] = (uint8_t)(value >> 8 * i);
-    return sr_buf_append(out, bytes, n);
-}
-
 int sr_wire_fixed64(struct sr_buf *out, unsigned field, uint64_t value)
 {
-    return put_fixed(out, field, value, 8);
-}
-
-int sr_wire_fixed32(struct sr_buf *out, unsigned field, uint32_t value)
-{
-    return put_fixed(out, field, value, 4);
+    uint8_t bytes[SR_WIRE_VARINT_MAX + sizeof value];
+    size_t n = put_tag(bytes, field, SR_WIRE_FIXED64);
+    for (size_t i = 0; i < sizeof value; i++)
+        bytes[n++] = (uint8_t)(value >> 8 * i);
+    return sr_buf_append(out, bytes, n);
 }
 
 size_t sr_wire_put_head(uint8_t *out, unsigned field, size_t n)

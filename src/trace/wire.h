@@ -17,7 +17,6 @@ size_t sr_wire_put_varint(uint8_t *out, uint64_t value);
 /* Append a field; SR_ENOMEM, SR_ELIMIT. */
 int sr_wire_varint(struct sr_buf *out, unsigned field, uint64_t value) SR_WARN_UNUSED;
 int sr_wire_fixed64(struct sr_buf *out, unsigned field, uint64_t value) SR_WARN_UNUSED;
-int sr_wire_fixed32(struct sr_buf *out, unsigned field, uint32_t value) SR_WARN_UNUSED;
 int sr_wire_bytes(struct sr_buf *out, unsigned field, struct sr_bytes value) SR_WARN_UNUSED;
 /* The tag and the length of a field of `n` bytes, which follow; `put` writes at most 2 * SR_WIRE_VARINT_MAX
  * bytes and returns their number. */

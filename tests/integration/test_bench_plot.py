@@ -57,6 +57,23 @@ def test_members_inside_objects():
     assert {"alone", "beside clients with prompts of 140 KB", "none", "milliseconds"} <= set(texts(picture))
 
 
+@pytest.mark.parametrize("name, row, words", [
+    ("cache", {"entries": 1000, "by": "semroute", "p50_us": 1.5, "p99_us": 3}, {"semroute, 1000", "p50", "p99"}),
+    ("pool", {"policy": "prefix", "workload": "agents", "ttft_ms": {"p50": 20, "p99": 90}}, {"prefix, agents", "milliseconds"}),
+    ("pick", {"policy": "kv", "choose_p50_us": 1, "choose_p99_us": 7}, {"kv", "Choosing a worker"}),
+    ("encoder", {"model": "m", "what": "trunk", "tokens": 512, "ms": 4.2}, {"trunk, 512", "milliseconds"}),
+    ("observe", {"router": "tracing, 1 %", "p50_us": 180, "p99_us": 270}, {"tracing, 1 %"}),
+])
+def test_bars_of_other_measurements(name, row, words):
+    assert words <= set(texts(plot({"bench": name, "machine": MACHINE, "rows": [row]})))
+
+
+def test_guards_and_their_peer():
+    rows = [{"tokens": n, "ms": n / 10, "jailbreak_ms": n / 20, "peer_ms": n * 20 if n < 8000 else None} for n in (512, 2048, 8192)]
+    picture = plot({"bench": "guards", "machine": MACHINE, "rows": rows})
+    assert {"semroute", "of it attacks", "ONNX Runtime"} <= set(texts(picture)) and picture.count('class="dot s2"') == 2
+
+
 def test_one_text_of_several():
     rows = [{"text": t, "bytes": b, "scan_us": b / 100} for t in ("English", "other") for b in (1000, 2000)]
     picture = plot({"bench": "scan", "machine": MACHINE, "rows": rows})

@@ -53,6 +53,23 @@ def test_an_upstream_that_speaks_another_protocol(start, tmp_path):
     assert [f["state"] for f in found] == ["error"] and "another protocol" in found[0]["advice"], found
 
 
+@pytest.mark.parametrize("up", (True, False))
+def test_no_secret_of_the_configuration_is_told(start, tmp_path, up):
+    """Whether what they are for answers or not; a server that is away and one that refuses are named without them."""
+    secrets = {"key": "sk-planted-8121", "header": "planted-header-8122", "admin": "planted-admin-token-8123", "redis": "planted-redis-8124",
+               "otlp": "planted-otlp-8125"}
+    port = start.mock().port if up else free_ports()
+    path = configuration(tmp_path, port, backend={"api_key": secrets["key"], "extra_headers": {"x-own": secrets["header"]}}, **{"global": {
+        "services": {"observability": {"tracing": {"enabled": True, "exporter": {"endpoint": f"http://127.0.0.1:{free_ports()}"}}}},
+        "stores": {"semantic_cache": {"enabled": True, "backend_type": "redis", "redis": {
+            "connection": {"host": "127.0.0.1", "port": free_ports(), "password": secrets["redis"]}}}},
+        "semroute": {"admin": {"token": secrets["admin"]}, "tracing": {"headers": {"x-key": secrets["otlp"]}}}}})
+    for form in ([], ["--json"]):
+        done = semroute("doctor", "-c", path, "--timeout-ms", "2000", *form)
+        shown = done.stdout + done.stderr
+        assert "upstream" in shown and "port" in shown and not [name for name, secret in secrets.items() if secret in shown], shown
+
+
 class Refusing(http.server.BaseHTTPRequestHandler):
     """An upstream that knows one key."""
 

@@ -75,6 +75,7 @@ def test_requests_show_as_they_happen_and_open(site, browser):
     assert "stream" in open_row(browser, "programming")
     blocked = open_row(browser, "block-attacks")
     assert "blocked" in blocked and "jailbreak" in blocked and "no model" in blocked
+    assert "the guard block-attacks blocks the request" in blocked and "default model" not in blocked
     hidden = open_row(browser, "hide-private")
     assert "EMAIL_ADDRESS" in hidden and re.search(r"message, turn 0\s+\d+–\d+", hidden) and "redaction" in hidden
     assert "anna.schmidt" not in hidden and SECRETS["prompt"] not in browser.run("return document.documentElement.outerHTML")

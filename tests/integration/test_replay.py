@@ -143,7 +143,8 @@ def test_filters_pages_and_mistakes(stack, tmp_path):
     assert one.list("?limit=100000")["limit"] == 100 and one.list("?offset=99")["count"] == 0
     times = [record["timestamp"] for record in one.list()["data"]]
     assert times == sorted(times, reverse=True)
-    for bad in ("limit=0", "limit=x", "offset=-1", "cache_status=warm", "model=%zz", "min_ms=soon"):
+    for bad in ("limit=0", "limit=x", "offset=-1", "cache_status=warm", "model=%zz", "min_ms=soon", "outcome=nonsense", "outcome=routed,failed",
+                "showDetails=perhaps", "min_ms=9&max_ms=8"):
         assert one.get("?" + bad).status == 400, bad
 
 

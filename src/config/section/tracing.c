@@ -85,7 +85,7 @@ static const struct sr_field export_fields[] = {
      .help = "PEM file of its private key"},
     {"delay_ms", SR_FIELD_MS, TRACING(delay_ms), .def = "1000", .min = 1, .max = 600e3,
      .help = "how long spans wait for others of their export"},
-    {"batch", SR_FIELD_INT, TRACING(batch), .def = "512", .min = 1, .max = 65536,
+    {"batch", SR_FIELD_INT, TRACING(batch), .def = "2048", .min = 1, .max = 65536,
      .help = "so many spans are sent without waiting"},
     {"queue_bytes", SR_FIELD_SIZE, TRACING(queue_bytes), .def = "8MiB", .min = 65536, .max = 0x1p31,
      .help = "spans that wait; over it new ones are dropped, and counted"},

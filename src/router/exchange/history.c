@@ -4,6 +4,7 @@
  */
 #include "router/exchange/history.h"
 
+#include "history/followers.h"
 #include "router/report/history.h"
 #include "router/report/why.h"
 #include "router/runtime.h"
@@ -95,18 +96,29 @@ static struct sr_bytes response_body(const sr_exchange *x, size_t max, bool *was
     return sr_buf_view(&x->captured);
 }
 
+/* The followers who take the request. */
+static uint32_t takers_of(const sr_exchange *x)
+{
+    struct sr_followers *followers = sr_runtime_followers(x->runtime);
+    struct sr_history_entry brief;
+    if (x->recall.purpose != SR_PURPOSE_SERVE || !sr_followers_count(followers))
+        return 0;
+    sr_report_history_brief(&x->record, x->router, &brief);
+    return sr_followers_take(followers, &brief);
+}
+
 void sr_exchange_report_history(sr_exchange *x)
 {
     const struct sr_config_replay_capture *capture = capture_of(x);
-    bool followed = x->recall.purpose == SR_PURPOSE_SERVE && sr_runtime_is_followed(x->runtime);
-    struct sr_history_more more = {.request = SR_LIT(""), .response = SR_LIT(""), .why = SR_LIT("")};
+    struct sr_history_more more = {
+        .request = SR_LIT(""), .response = SR_LIT(""), .why = SR_LIT(""), .takers = takers_of(x)};
     struct sr_history_entry *entry;
     struct sr_buf body, why;
-    if (!capture && !followed)
+    if (!capture && !more.takers)
         return;
     sr_exchange_note_replay(x);
     sr_buf_init(&why, SR_WHY_MAX);
-    if (followed && sr_report_why(&x->record, x->router, &why) == SR_OK)
+    if (more.takers && sr_report_why(&x->record, x->router, &why) == SR_OK)
         more.why = sr_buf_view(&why);
     sr_buf_init(&body, capture ? capture->max_body_bytes : 0);
     if (capture && capture->request_body)
@@ -116,7 +128,7 @@ void sr_exchange_report_history(sr_exchange *x)
     if (sr_report_history(&x->record, x->router, &more, &entry) == SR_OK) {
         if (capture)
             sr_history_add(sr_runtime_kept(x->runtime), entry);
-        if (followed)
+        if (more.takers)
             sr_history_add(sr_runtime_live(x->runtime), entry);
         sr_history_entry_unref(entry);
     }

@@ -147,7 +147,8 @@ void sr_exchange_end_trace(sr_exchange *x)
         return;
     uint64_t offset = sr_clock_wall_ns() - sr_clock_ns();
     sr_buf_init(&spans, SR_SPANS_MAX);
-    if (sr_spans_of_record(r, x->router, offset, &spans, &n) == SR_OK)
+    if (sr_buf_reserve(&spans, SR_SPANS_USUAL) == SR_OK &&
+        sr_spans_of_record(r, x->router, offset, &spans, &n) == SR_OK)
         sr_runtime_spans(x->runtime, sr_buf_view(&spans), n);
     sr_buf_dispose(&spans);
 }

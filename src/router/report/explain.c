@@ -217,7 +217,7 @@ static void put_shadows(struct sr_json_writer *w, const struct sr_explain *e)
 static void put_plan(struct sr_json_writer *w, const struct sr_explain *e)
 {
     struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision,
-                                  e->record->without};
+                                  e->record->without, sr_record_blocker(e->record, e->router->config)};
     if (e->record->evaluated && e->record->plan)
         sr_plan_explain_json(&plan, w);
 }

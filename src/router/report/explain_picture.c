@@ -186,7 +186,7 @@ static void draw_decision(struct picture *pic, const struct sr_explain *e)
         return;
     label(pic, "decision");
     struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision,
-                                  e->record->without};
+                                  e->record->without, sr_record_blocker(e->record, e->router->config)};
     painted(pic, BOLD, decision ? decision->name : "none");
     if (decision && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,

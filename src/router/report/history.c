@@ -40,6 +40,34 @@ static void put_us(struct draft *d, enum sr_history_number number, uint64_t ns)
     d->f.numbers[number] = (double)(ns / SR_NS_PER_US);
 }
 
+static struct sr_bytes given(struct sr_bytes text)
+{
+    return text.p ? text : SR_LIT("");
+}
+
+/* What filters read: all that is needed of most requests while they are followed. */
+static void put_filtered(struct sr_history_facts *f, const struct sr_record *r,
+                         const struct sr_config *config)
+{
+    const struct sr_times *t = &r->times;
+    const char *original = r->automatic              ? "auto"
+                           : r->requested_model >= 0 ? config->models[r->requested_model].name
+                                                     : "";
+    f->texts[SR_HISTORY_REQUEST_ID] = r->id;
+    f->texts[SR_HISTORY_RECIPE] = sr_bytes_str(r->recipe);
+    f->texts[SR_HISTORY_DECISION] = sr_bytes_str(r->decision_name);
+    f->texts[SR_HISTORY_ORIGINAL_MODEL] = sr_bytes_str(original);
+    f->texts[SR_HISTORY_SELECTED_MODEL] = sr_bytes_str(r->model_name);
+    f->texts[SR_HISTORY_TENANT] = given(r->tenant);
+    f->texts[SR_HISTORY_SESSION] = given(r->session);
+    f->texts[SR_HISTORY_OUTCOME] = sr_bytes_str(sr_record_outcome(r));
+    f->numbers[SR_HISTORY_FROM_CACHE] = r->cache.used && r->cache.hit != SR_CACHE_MISS ? 1 : (double)NAN;
+    f->numbers[SR_HISTORY_STREAMING] = r->streamed;
+    f->numbers[SR_HISTORY_TOTAL_MS] = t->started && t->ended >= t->started
+                                          ? (double)(t->ended - t->started) / (double)SR_NS_PER_MS
+                                          : (double)NAN;
+}
+
 static void put_times(struct draft *d, const struct sr_times *t)
 {
     uint64_t took = t->ended > t->started ? t->ended - t->started : 0;
@@ -47,7 +75,6 @@ static void put_times(struct draft *d, const struct sr_times *t)
     d->f.ended_us = now;
     d->f.time_us = now - (int64_t)(took / SR_NS_PER_US);
     d->f.numbers[SR_HISTORY_DURATION_MS] = (double)(took / SR_NS_PER_MS);
-    put_ms(d, SR_HISTORY_TOTAL_MS, t->started, t->ended);
     put_ms(d, SR_HISTORY_VERDICT_MS, t->started, t->verdict);
     if (t->answer_head) {
         put_ms(d, SR_HISTORY_TTFT_MS, t->started, t->first_token ? t->first_token : t->answer_head);
@@ -86,18 +113,11 @@ static void put_lifecycle(struct draft *d, const struct sr_record *r)
     put(d, SR_HISTORY_TERMINAL, why);
 }
 
-static void put_request(struct draft *d, const struct sr_record *r, const struct sr_config *config)
+static void put_request(struct draft *d, const struct sr_record *r)
 {
     put(d, SR_HISTORY_ID, r->replay_id);
-    d->f.texts[SR_HISTORY_REQUEST_ID] = r->id;
-    d->f.texts[SR_HISTORY_TENANT] = r->tenant.p ? r->tenant : SR_LIT("");
-    d->f.texts[SR_HISTORY_SESSION] = r->session.p ? r->session : SR_LIT("");
     put(d, SR_HISTORY_DOOR, sr_door_name(r->door));
     put(d, SR_HISTORY_DIALECT, r->dialect);
-    if (r->automatic)
-        put(d, SR_HISTORY_ORIGINAL_MODEL, "auto");
-    else if (r->requested_model >= 0)
-        put(d, SR_HISTORY_ORIGINAL_MODEL, config->models[r->requested_model].name);
     d->f.numbers[SR_HISTORY_BYTES_IN] = (double)r->bytes_in;
     if (r->has_text)
         d->f.numbers[SR_HISTORY_CONTEXT_TOKENS] = (double)r->text_tokens;
@@ -107,11 +127,7 @@ static void put_verdict(struct draft *d, const struct sr_record *r, const struct
 {
     const struct sr_config_decision *decision = sr_record_decision(r, config);
     bool replied = r->has_verdict && r->action == SR_ACTION_REPLY;
-    put(d, SR_HISTORY_RECIPE, r->recipe);
-    put(d, SR_HISTORY_OUTCOME, sr_record_outcome(r));
-    put(d, SR_HISTORY_DECISION, r->decision_name);
     put(d, SR_HISTORY_CATEGORY, r->category);
-    put(d, SR_HISTORY_SELECTED_MODEL, r->model_name);
     put(d, SR_HISTORY_ERROR, r->error_code);
     put(d, SR_HISTORY_POOL, r->pool.name);
     put(d, SR_HISTORY_TARGET, r->target);
@@ -130,7 +146,6 @@ static void put_verdict(struct draft *d, const struct sr_record *r, const struct
         d->f.numbers[SR_HISTORY_FAILOVERS] = r->failovers;
     d->f.edits = replied ? 0 : r->edits;
     d->f.numbers[SR_HISTORY_STATUS] = status_of(r);
-    d->f.numbers[SR_HISTORY_STREAMING] = r->streamed;
     d->f.numbers[SR_HISTORY_BYTES_OUT] = (double)(replied ? r->reply.n : r->bytes_out);
 }
 
@@ -173,7 +188,6 @@ static void put_cache(struct draft *d, const struct sr_record_cache *cache)
     if (!cache->used || cache->hit == SR_CACHE_MISS)
         return;
     put(d, SR_HISTORY_CACHE_KIND, cache->hit == SR_CACHE_HIT_EXACT ? "exact" : "semantic");
-    d->f.numbers[SR_HISTORY_FROM_CACHE] = 1;
     d->f.numbers[SR_HISTORY_CACHE_SIMILARITY] = (double)cache->similarity;
     d->f.numbers[SR_HISTORY_CACHE_AGE_S] = (double)cache->age_ms / 1000;
 }
@@ -274,6 +288,12 @@ static void put_candidates(struct draft *d, const struct sr_record *r, const str
         put(d, SR_HISTORY_SELECTION_REASON, r->ranking->fallback ? r->ranking->fallback : r->ranking->why);
 }
 
+void sr_report_history_brief(const struct sr_record *record, const struct sr_router *router,
+                             struct sr_history_entry *entry)
+{
+    put_filtered(&entry->f, record, router->config);
+}
+
 int sr_report_history(const struct sr_record *record, const struct sr_router *router,
                       const struct sr_history_more *more, struct sr_history_entry **out)
 {
@@ -282,9 +302,10 @@ int sr_report_history(const struct sr_record *record, const struct sr_router *ro
     d.f.signals = d.signals;
     d.f.rules = d.rules;
     d.f.candidates = d.candidates;
+    put_filtered(&d.f, record, router->config);
     put_times(&d, &record->times);
     put_lifecycle(&d, record);
-    put_request(&d, record, router->config);
+    put_request(&d, record);
     put_verdict(&d, record, router->config);
     put_guard(&d, record, router->config);
     put_protection(&d, &record->protection);
@@ -293,6 +314,7 @@ int sr_report_history(const struct sr_record *record, const struct sr_router *ro
     put_signals(&d, record, router);
     put_candidates(&d, record, router->config);
     d.f.why = more->why;
+    d.f.takers = more->takers;
     d.f.texts[SR_HISTORY_REQUEST_BODY] = more->request;
     d.f.texts[SR_HISTORY_RESPONSE_BODY] = more->response;
     d.f.numbers[SR_HISTORY_REQUEST_CUT] = more->request_cut;

@@ -58,7 +58,7 @@ static void begin(struct tree *t, const struct part *part, uint8_t out[SR_SPAN_I
     sr_trace_begin(&t->w, &span);
 }
 
-static void put(struct tree *t, const char *key, const char *value)
+static inline void put(struct tree *t, const char *key, const char *value)
 {
     sr_trace_text(&t->w, key, value);
 }

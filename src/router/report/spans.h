@@ -11,7 +11,8 @@
 #include "router/record.h"
 #include "router/router.h"
 
-#define SR_SPANS_MAX ((size_t)256 << 10) /* bytes */
+#define SR_SPANS_MAX   ((size_t)256 << 10) /* bytes */
+#define SR_SPANS_USUAL ((size_t)6 << 10)   /* of most requests */
 
 /* Appends the spans of a record that has ended, and whose trace is known. `offset`: what makes nanoseconds
  * since 1970 of the monotonic clock. SR_ENOMEM, SR_ELIMIT. */

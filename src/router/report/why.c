@@ -8,6 +8,8 @@
 #include "router/report/findings.h"
 #include "router/report/unread.h"
 
+#include <assert.h>
+
 static void put_text(struct sr_json_writer *w, const char *key, const char *value)
 {
     if (value && value[0])
@@ -26,7 +28,8 @@ static void put_phases(struct sr_json_writer *w, const struct sr_record *r)
     static const char *const names[] = {
         [SR_PART_NONE] = "",          [SR_PART_EARLY] = "early cache", [SR_PART_SIGNALS] = "signals",
         [SR_PART_LIMIT] = "limits",   [SR_PART_TOOLS] = "tools",       [SR_PART_CACHE] = "cache",
-        [SR_PART_EDIT] = "edit body", [SR_PART_PICK] = "pick worker"};
+        [SR_PART_EDIT] = "edit body", [SR_PART_PICK] = "pick worker",  [SR_PART_QUEUE] = "wait for a worker"};
+    static_assert(sizeof names / sizeof names[0] == SR_PARTS, "each part has a name");
     sr_json_array(w, "phases");
     for (size_t i = 0; i < r->n_phases; i++) {
         const struct sr_record_phase *phase = &r->phases[i];
@@ -72,9 +75,10 @@ static void put_tries(struct sr_json_writer *w, const struct sr_record *r)
 }
 
 /* The trees are written aside, so that too many of them leave room for the rest. */
-static void put_decisions(struct sr_json_writer *w, const struct sr_record *r)
+static void put_decisions(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
 {
-    struct sr_explanation plan = {r->plan, r->results, &r->decision, r->without};
+    struct sr_explanation plan = {r->plan, r->results, &r->decision, r->without,
+                                  sr_record_blocker(r, config)};
     struct sr_buf trees;
     if (!r->evaluated || !r->plan)
         return;
@@ -178,7 +182,7 @@ int sr_report_why(const struct sr_record *record, const struct sr_router *router
     sr_json_object(&w, NULL);
     put_phases(&w, record);
     put_tries(&w, record);
-    put_decisions(&w, record);
+    put_decisions(&w, record, router->config);
     sr_findings_write(record, router->config, &w);
     sr_report_unread(&w, record->guard.unread);
     put_edits(&w, record);

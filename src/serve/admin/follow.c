@@ -1,13 +1,14 @@
-/* Each tick takes what is new, passes the filter over it, and writes as many events as the rate allows. */
+/* Each tick writes what was taken for this follower since the last one, as far as the rate allows. */
 #include "serve/admin/follow.h"
 
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "base/mem.h"
+#include "history/followers.h"
 #include "history/json.h"
-#include "router/record.h"
 #include "router/report/history.h"
 #include "serve/access.h"
+#include "serve/admin/query.h"
 
 #define TICK_MS     100
 #define TICKS_S     (1000 / TICK_MS)
@@ -21,6 +22,7 @@ struct sr_api_follow {
     struct sr_arena arena; /* of the query */
     struct sr_history_query query;
     struct sr_timer timer;
+    unsigned number;  /* of the follower */
     uint64_t next;    /* number of the first entry that was not looked at */
     size_t budget;    /* events that may be written now */
     uint64_t missed;  /* events left out since the follower was told */
@@ -91,6 +93,13 @@ static void refill(struct sr_api_follow *f)
         f->budget = all;
 }
 
+/* Room for what may be written at the next tick. */
+static size_t credit(const struct sr_api_follow *f)
+{
+    size_t all = f->query.per_second, next = f->budget + all / TICKS_S + 1;
+    return next < all ? next : all;
+}
+
 static void read_new(struct sr_api_follow *f)
 {
     struct sr_history *live = sr_runtime_live(f->options.runtime);
@@ -101,7 +110,8 @@ static void read_new(struct sr_api_follow *f)
         size_t n = sr_history_take(live, &f->next, group, GROUP);
         f->overrun += f->next - before - n;
         for (size_t i = 0; i < n; i++) {
-            if (!f->failed && sr_history_passes(&f->query.filter, group[i])) {
+            bool mine = group[i]->f.takers >> f->number & 1;
+            if (mine && !f->failed && sr_history_passes(&f->query.filter, group[i])) {
                 if (has_room(f))
                     write_entry(f, group[i]);
                 else
@@ -132,6 +142,7 @@ static void on_tick(void *ctx)
     }
     refill(f);
     read_new(f);
+    f->missed += sr_followers_credit(sr_runtime_followers(f->options.runtime), f->number, credit(f));
     f->ticks++;
     if ((f->missed || f->overrun) && f->ticks % TICKS_S == 0)
         write_missed(f);
@@ -161,20 +172,19 @@ int sr_api_follow_start(struct sr_api_follow **out, const struct sr_api_follow_o
         return 503;
     f->options = *options;
     sr_arena_init(&f->arena, QUERY_ARENA);
-    bool good =
-        sr_history_query_read(&f->query, sr_http_request_head(options->request)->query, &f->arena, why);
-    if (good && f->query.filter.outcome.n && !sr_record_is_outcome(f->query.filter.outcome)) {
-        *why = "outcome is routed, default, passed, degraded, cached, fast, local, blocked, refused, shed, "
-               "failed or canceled.";
-        good = false;
-    }
+    bool good = sr_api_query_read(&f->query, sr_http_request_head(options->request)->query, &f->arena, why);
     if (!good) {
         sr_arena_dispose(&f->arena);
         sr_mem_free(f);
         return 400;
     }
+    if (sr_runtime_follow(options->runtime, &f->query.filter, &f->number)) {
+        sr_arena_dispose(&f->arena);
+        sr_mem_free(f);
+        return 503;
+    }
     f->budget = f->query.per_second;
-    sr_runtime_follow(options->runtime, true);
+    sr_followers_credit(sr_runtime_followers(options->runtime), f->number, f->budget);
     f->next = sr_history_next(sr_runtime_live(options->runtime));
     sr_timer_init(&f->timer, options->loop, on_tick, f);
     f->failed = respond(options->request) != SR_OK;
@@ -188,7 +198,7 @@ void sr_api_follow_stop(struct sr_api_follow *f)
     if (!f)
         return;
     sr_timer_stop(&f->timer);
-    sr_runtime_follow(f->options.runtime, false);
+    sr_runtime_unfollow(f->options.runtime, f->number);
     sr_arena_dispose(&f->arena);
     sr_mem_free(f);
 }

@@ -4,6 +4,7 @@
 #include "history/json.h"
 #include "history/sums.h"
 #include "router/report/history.h"
+#include "serve/admin/query.h"
 #include "serve/admin/trajectory.h"
 #include "serve/local.h"
 
@@ -106,7 +107,7 @@ int sr_api_replay(sr_runtime *runtime, struct sr_bytes target, struct sr_buf *ou
     if (!is_on(runtime))
         return refuse(out, 404, "Nothing is recorded: see global.services.router_replay.");
     sr_arena_init(&arena, QUERY_ARENA);
-    if (!sr_history_query_read(&query, text, &arena, &why))
+    if (!sr_api_query_read(&query, text, &arena, &why))
         status = refuse(out, 400, why);
     else if (!rest.n)
         status = list(sr_runtime_kept(runtime), &query, out);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "serve/otlp/message.h"
 
 #define PAUSE_MS     500u
 #define PAUSE_MAX_MS 10000u
@@ -61,7 +60,7 @@ static void send(struct sr_otlp_delivery *d)
 {
     if (d->tries++ == 0)
         d->since_ns = sr_clock_ns();
-    int rc = sr_otlp_send(d->sender, sr_buf_view(&d->message));
+    int rc = sr_otlp_send(d->sender, d->message);
     if (!rc)
         return;
     again(d, &(struct sr_otlp_outcome){.end = SR_OTLP_AGAIN, .why = sr_strerror(rc)});
@@ -83,7 +82,6 @@ void sr_otlp_delivery_init(struct sr_otlp_delivery *d, struct sr_loop *loop)
 {
     d->loop = loop;
     sr_timer_init(&d->timer, loop, on_timer, d);
-    sr_buf_init(&d->message, SR_OTLP_MESSAGE_MAX);
 }
 
 void sr_otlp_delivery_open(struct sr_otlp_delivery *d, const struct sr_config_otlp *to, sr_tls_context *tls)
@@ -103,7 +101,6 @@ void sr_otlp_delivery_dispose(struct sr_otlp_delivery *d)
 {
     sr_otlp_sender_free(d->sender);
     sr_timer_stop(&d->timer);
-    sr_buf_dispose(&d->message);
 }
 
 bool sr_otlp_delivery_is_free(const struct sr_otlp_delivery *d)
@@ -111,7 +108,8 @@ bool sr_otlp_delivery_is_free(const struct sr_otlp_delivery *d)
     return d->sender && !d->tries && !d->pausing;
 }
 
-void sr_otlp_deliver(struct sr_otlp_delivery *d)
+void sr_otlp_deliver(struct sr_otlp_delivery *d, struct sr_bytes message)
 {
+    d->message = message;
     send(d);
 }

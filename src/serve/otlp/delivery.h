@@ -7,7 +7,6 @@
 #ifndef SR_SERVE_OTLP_DELIVERY_H
 #define SR_SERVE_OTLP_DELIVERY_H
 
-#include "base/buf.h"
 #include "serve/otlp/sender.h"
 
 struct sr_otlp_delivery_events {
@@ -27,9 +26,9 @@ struct sr_otlp_delivery {
     const struct sr_config_otlp *to; /* the owner's */
     struct sr_otlp_sender *sender;   /* NULL: nothing is sent */
     struct sr_timer timer;
-    struct sr_buf message;
-    uint64_t since_ns; /* it was tried first */
-    unsigned tries;    /* 0: there is no message */
+    struct sr_bytes message; /* the owner's */
+    uint64_t since_ns;       /* it was tried first */
+    unsigned tries;          /* 0: there is no message */
     bool pausing, away;
 };
 
@@ -46,7 +45,8 @@ void sr_otlp_delivery_dispose(struct sr_otlp_delivery *delivery);
 /* Another message may be sent. */
 bool sr_otlp_delivery_is_free(const struct sr_otlp_delivery *delivery);
 
-/* Sends what `message` has; it must be free. `ended` and `ready` follow, within the call also. */
-void sr_otlp_deliver(struct sr_otlp_delivery *delivery);
+/* Sends `message`, which stays as it is until `ended`; the delivery must be free. `ended` and `ready` follow,
+ * within the call also. */
+void sr_otlp_deliver(struct sr_otlp_delivery *delivery, struct sr_bytes message);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * One export of spans is on its way at a time. Its spans are kept until the collector has taken them, or they
- * are lost; meanwhile the queue fills.
+ * are lost; meanwhile the queue fills. The queue is a list of batches: spans are copied once, to the end of
+ * the last batch, which is sent as it lies there. A batch that was sent is filled again.
  */
 #include "serve/otlp/exporter.h"
 
@@ -17,11 +18,11 @@
 #define CLOSE_MS    2000u
 #define METHOD      "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
-/* The spans of one request, or of one pass of the encoder. */
-struct piece {
-    struct piece *next;
-    size_t n_spans, size;
-    char bytes[];
+/* The spans of one export. */
+struct batch {
+    struct batch *next;
+    size_t n_spans;
+    struct sr_otlp_content spans;
 };
 
 /* Where spans and metrics go; the config is a reference. */
@@ -37,8 +38,9 @@ struct sr_otlp {
     pthread_t thread;
     /* guarded by the lock */
     pthread_mutex_t lock;
-    struct piece *first, **end;
-    size_t queued_bytes, queued_spans, queue_max, batch;
+    struct batch *first, *last, *spare;
+    size_t queued_bytes, queue_max;
+    size_t enough; /* spans of a batch that waits for no others */
     struct sr_message wake;
     bool woken;               /* the message is posted */
     bool taken;               /* the configuration wants what is in the queue */
@@ -50,8 +52,7 @@ struct sr_otlp {
     struct sr_otlp_meter *meter;
     struct sr_timer timer; /* for others of the batch */
     struct sr_timer close;
-    struct sr_buf spans; /* of the export */
-    size_t n_spans;      /* 0: there is none */
+    struct batch *export; /* NULL: there is none */
 };
 
 static struct sr_otlp *otlp_of(struct sr_message *message)
@@ -90,51 +91,81 @@ static void post(struct sr_otlp *o)
         o->woken = sr_loop_post(o->loop, &o->wake) == SR_OK;
 }
 
+static void batch_free(struct batch *batch)
+{
+    if (batch)
+        sr_otlp_content_dispose(&batch->spans);
+    sr_mem_free(batch);
+}
+
+static struct batch *batch_new(void)
+{
+    struct batch *batch = sr_mem_calloc(1, sizeof *batch);
+    if (batch)
+        sr_otlp_content_init(&batch->spans);
+    return batch;
+}
+
+/* With the lock. */
+static bool is_enough(const struct sr_otlp *o, const struct batch *batch)
+{
+    return batch && (batch->n_spans >= o->enough || sr_otlp_content_size(&batch->spans) >= BATCH_BYTES);
+}
+
+/* With the lock: a batch that takes more, at the end of the queue. NULL: there is no memory. */
+static struct batch *open_batch(struct sr_otlp *o)
+{
+    if (o->last && !is_enough(o, o->last))
+        return o->last;
+    struct batch *batch = o->spare ? o->spare : batch_new();
+    o->spare = NULL;
+    if (!batch || sr_otlp_content_clear(&batch->spans) != SR_OK) {
+        batch_free(batch);
+        return NULL;
+    }
+    batch->n_spans = 0;
+    batch->next = NULL;
+    *(o->last ? &o->last->next : &o->first) = batch;
+    return o->last = batch;
+}
+
+/* With the lock: true if the spans are in the queue. */
+static bool keep(struct sr_otlp *o, struct sr_bytes spans, size_t n)
+{
+    bool none = !o->first || !o->first->n_spans, enough = is_enough(o, o->first);
+    if (!o->taken || o->closing || o->queued_bytes + spans.n > o->queue_max)
+        return false;
+    struct batch *batch = open_batch(o);
+    if (!batch || sr_buf_append_bytes(&batch->spans.bytes, spans) != SR_OK)
+        return false;
+    batch->n_spans += n;
+    o->queued_bytes += spans.n;
+    if (none || (!enough && is_enough(o, o->first)))
+        post(o);
+    return true;
+}
+
 static void on_spans(void *ctx, struct sr_bytes spans, size_t n)
 {
     struct sr_otlp *o = ctx;
-    struct piece *piece = sr_mem_alloc(sizeof *piece + spans.n);
-    bool kept = false;
-    if (piece) {
-        *piece = (struct piece){.n_spans = n, .size = spans.n};
-        memcpy(piece->bytes, spans.p, spans.n);
-        pthread_mutex_lock(&o->lock);
-        kept = o->taken && !o->closing && o->queued_bytes + spans.n <= o->queue_max;
-        if (kept) {
-            bool first = o->queued_spans == 0, was_full = o->queued_spans >= o->batch;
-            *o->end = piece;
-            o->end = &piece->next;
-            o->queued_bytes += spans.n;
-            o->queued_spans += n;
-            if (first || (!was_full && o->queued_spans >= o->batch))
-                post(o);
-        }
-        pthread_mutex_unlock(&o->lock);
-    }
-    if (!kept) {
-        sr_mem_free(piece);
+    pthread_mutex_lock(&o->lock);
+    bool kept = keep(o, spans, n);
+    pthread_mutex_unlock(&o->lock);
+    if (!kept)
         count(o, "dropped", n);
-    }
 }
 
-/* Moves pieces from the queue to the export. */
+/* Moves a batch from the queue to the export. */
 static void take(struct sr_otlp *o)
 {
     pthread_mutex_lock(&o->lock);
-    while (o->first && o->n_spans < o->batch && (!o->n_spans || o->spans.len < BATCH_BYTES)) {
-        struct piece *piece = o->first;
-        o->first = piece->next;
-        if (!o->first)
-            o->end = &o->first;
-        o->queued_bytes -= piece->size;
-        o->queued_spans -= piece->n_spans;
-        if (sr_buf_append(&o->spans, piece->bytes, piece->size) == SR_OK)
-            o->n_spans += piece->n_spans;
-        else
-            count(o, "dropped", piece->n_spans);
-        sr_mem_free(piece);
-    }
+    struct batch *batch = o->first;
+    o->first = batch->next;
+    if (!o->first)
+        o->last = NULL;
+    o->queued_bytes -= sr_otlp_content_size(&batch->spans);
     pthread_mutex_unlock(&o->lock);
+    o->export = batch;
 }
 
 /* ---- an export ---- */
@@ -142,28 +173,36 @@ static void take(struct sr_otlp *o)
 /* The export is over. */
 static void drop(struct sr_otlp *o)
 {
-    sr_buf_clear(&o->spans);
-    o->n_spans = 0;
+    struct batch *batch = o->export;
+    o->export = NULL;
+    pthread_mutex_lock(&o->lock);
+    if (!o->spare) {
+        o->spare = batch;
+        batch = NULL;
+    }
+    pthread_mutex_unlock(&o->lock);
+    batch_free(batch);
 }
 
 static void on_ended(void *ctx, bool taken, uint64_t rejected)
 {
     struct sr_otlp *o = ctx;
-    size_t without = rejected < o->n_spans ? (size_t)rejected : o->n_spans;
+    size_t n = o->export->n_spans, without = rejected < n ? (size_t)rejected : n;
     if (taken) {
         count(o, "rejected", without);
-        count(o, "exported", o->n_spans - without);
+        count(o, "exported", n - without);
     } else {
-        count(o, "failed", o->n_spans);
+        count(o, "failed", n);
     }
     drop(o);
 }
 
 static void send(struct sr_otlp *o)
 {
-    int rc = sr_otlp_message(tracing_of(o->now), sr_buf_view(&o->spans), &o->delivery.message);
+    struct sr_bytes message;
+    int rc = sr_otlp_message(tracing_of(o->now), &o->export->spans, &message);
     if (!rc) {
-        sr_otlp_deliver(&o->delivery);
+        sr_otlp_deliver(&o->delivery, message);
         return;
     }
     sr_log(SR_LOG_WARN, "trace_export", "spans cannot be sent: %s", sr_strerror(rc));
@@ -176,9 +215,9 @@ static void send(struct sr_otlp *o)
 static void stop_if_done(struct sr_otlp *o)
 {
     pthread_mutex_lock(&o->lock);
-    bool closing = o->closing, some = o->queued_spans > 0;
+    bool closing = o->closing, some = o->first != NULL;
     pthread_mutex_unlock(&o->lock);
-    bool spans = o->delivery.sender && !o->delivery.away && (some || o->n_spans);
+    bool spans = o->delivery.sender && !o->delivery.away && (some || o->export);
     if (closing && !spans && sr_otlp_meter_is_done(o->meter))
         sr_loop_stop(o->loop);
 }
@@ -187,12 +226,12 @@ static void stop_if_done(struct sr_otlp *o)
 static void pump_now(struct sr_otlp *o, bool late)
 {
     pthread_mutex_lock(&o->lock);
-    bool closing = o->closing, some = o->queued_spans > 0, enough = o->queued_spans >= o->batch;
+    bool closing = o->closing, some = o->first != NULL, enough = is_enough(o, o->first);
     pthread_mutex_unlock(&o->lock);
     if (sr_otlp_delivery_is_free(&o->delivery)) {
-        if (!o->n_spans && some && (enough || late || closing))
+        if (!o->export && some && (enough || late || closing))
             take(o);
-        if (o->n_spans)
+        if (o->export)
             send(o);
         else if (some)
             sr_timer_start(&o->timer, tracing_of(o->now)->delay_ms);
@@ -232,8 +271,8 @@ static void take_news(struct sr_otlp *o, struct destination *next)
     sr_otlp_meter_open(o->meter, next->config, next->metrics_tls);
     destination_free(o->now);
     o->now = next;
-    if (!t->enabled) {
-        count(o, "dropped", o->n_spans);
+    if (!t->enabled && o->export) {
+        count(o, "dropped", o->export->n_spans);
         drop(o);
     }
 }
@@ -337,7 +376,7 @@ static int configure(struct sr_otlp *o, const struct sr_config *config)
     o->next = d;
     o->taken = t->enabled;
     o->queue_max = t->queue_bytes;
-    o->batch = (size_t)t->batch;
+    o->enough = (size_t)t->batch;
     post(o);
     pthread_mutex_unlock(&o->lock);
     destination_free(before);
@@ -352,10 +391,8 @@ int sr_otlp_start(struct sr_otlp **out, sr_runtime *runtime, const struct sr_con
         return SR_ENOMEM;
     o->runtime = runtime;
     o->metrics = sr_runtime_metrics_table(runtime);
-    o->end = &o->first;
     o->wake.run = on_wake;
     pthread_mutex_init(&o->lock, NULL);
-    sr_buf_init(&o->spans, SR_OTLP_MESSAGE_MAX);
     int rc = configure(o, config);
     if (rc) {
         sr_otlp_stop(o);
@@ -390,14 +427,15 @@ void sr_otlp_stop(struct sr_otlp *o)
         sr_loop_free(o->loop);
     }
     while (o->first) {
-        struct piece *piece = o->first;
-        o->first = piece->next;
-        count(o, "dropped", piece->n_spans);
-        sr_mem_free(piece);
+        struct batch *batch = o->first;
+        o->first = batch->next;
+        count(o, "dropped", batch->n_spans);
+        batch_free(batch);
     }
+    batch_free(o->export);
+    batch_free(o->spare);
     destination_free(o->now);
     destination_free(o->next);
-    sr_buf_dispose(&o->spans);
     pthread_mutex_destroy(&o->lock);
     sr_mem_free(o);
 }

@@ -20,7 +20,7 @@ struct sr_otlp_meter {
     struct sr_otlp_delivery delivery;
     struct sr_otlp_points *points; /* NULL: metrics are not sent */
     struct sr_timer timer;
-    struct sr_buf part;
+    struct sr_otlp_content part;
     uint64_t now_ns;          /* of the export */
     int next;                 /* metric of it; SR_OTLP_POINTS_END: all are sent */
     int rc;                   /* of reading */
@@ -38,7 +38,7 @@ static void count(struct sr_otlp_meter *m, const char *result)
 static void read_part(void *ctx, const struct sr_metrics *metrics)
 {
     struct sr_otlp_meter *m = ctx;
-    m->rc = sr_otlp_points_write(m->points, metrics, m->now_ns, PART_BYTES, &m->next, &m->part);
+    m->rc = sr_otlp_points_write(m->points, metrics, m->now_ns, PART_BYTES, &m->next, &m->part.bytes);
 }
 
 static void begin(struct sr_otlp_meter *m);
@@ -57,12 +57,14 @@ static void rest(struct sr_otlp_meter *m)
 
 static void send_part(struct sr_otlp_meter *m)
 {
-    sr_buf_clear(&m->part);
-    sr_runtime_read_metrics(m->runtime, read_part, m);
+    struct sr_bytes message;
+    m->rc = sr_otlp_content_clear(&m->part);
     if (!m->rc)
-        m->rc = sr_otlp_message(&m->config->global.tracing, sr_buf_view(&m->part), &m->delivery.message);
+        sr_runtime_read_metrics(m->runtime, read_part, m);
+    if (!m->rc)
+        m->rc = sr_otlp_message(&m->config->global.tracing, &m->part, &message);
     if (!m->rc) {
-        sr_otlp_deliver(&m->delivery);
+        sr_otlp_deliver(&m->delivery, message);
         return;
     }
     sr_log(SR_LOG_WARN, "metrics_export", "metrics cannot be sent: %s", sr_strerror(m->rc));
@@ -122,7 +124,7 @@ int sr_otlp_meter_new(struct sr_otlp_meter **out, struct sr_loop *loop, sr_runti
         .event = "metrics_export", .what = "metrics", .method = METHOD, .events = &EVENTS, .ctx = m};
     sr_otlp_delivery_init(&m->delivery, loop);
     sr_timer_init(&m->timer, loop, on_timer, m);
-    sr_buf_init(&m->part, SR_OTLP_MESSAGE_MAX);
+    sr_otlp_content_init(&m->part);
     return SR_OK;
 }
 
@@ -133,7 +135,7 @@ void sr_otlp_meter_free(struct sr_otlp_meter *m)
     sr_otlp_delivery_dispose(&m->delivery);
     sr_otlp_points_free(m->points);
     sr_timer_stop(&m->timer);
-    sr_buf_dispose(&m->part);
+    sr_otlp_content_dispose(&m->part);
     sr_mem_free(m);
 }
 

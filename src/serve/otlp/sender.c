@@ -28,7 +28,7 @@ struct sr_otlp_sender {
     struct sr_fetch *fetch; /* NULL: none is on its way */
     struct sr_header *headers;
     size_t n_headers;
-    struct sr_buf body; /* of the request, as it is sent */
+    struct sr_buf body; /* of the request, compressed */
     struct sr_buf answer;
     int status;
     uint64_t after_ms;
@@ -131,10 +131,10 @@ static int send_http(struct sr_otlp_sender *s, struct sr_bytes message)
     sr_buf_clear(&s->body);
     sr_buf_clear(&s->answer);
     s->status = 0;
-    int rc = t->gzip ? sr_gzip(message, &s->body) : sr_buf_append_bytes(&s->body, message);
+    int rc = t->gzip ? sr_gzip(message, &s->body) : SR_OK;
     if (rc)
         return rc;
-    struct sr_bytes body = sr_buf_view(&s->body);
+    struct sr_bytes body = t->gzip ? sr_buf_view(&s->body) : message;
     struct sr_client_request request = {
         .method = SR_LIT("POST"),
         .target = sr_bytes_str(t->path),

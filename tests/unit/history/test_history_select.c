@@ -41,7 +41,8 @@ static void test_queries(void **state)
         "limit=0",    "limit=-1",      "limit=x",        "offset=-1",
         "offset=",    "cache_status=", "model=%",        "model=%4",
         "model=%00",  "min_ms=a",      "per_second=0",   "per_second=1001",
-        "max_ms=1.5", "%=1",           "per_second=1e2", "limit=99999999999999999999"};
+        "max_ms=1.5", "%=1",           "per_second=1e2", "limit=99999999999999999999",
+        "why=2",      "why=yes",       "showDetails=2",  "min_ms=2&max_ms=1"};
     struct sr_history_query q =
         read_query("model=a+b%2Fc&limit=500&offset=7&unknown=1&&showDetails=true&tenant");
     const char *why;
@@ -54,6 +55,8 @@ static void test_queries(void **state)
     assert_int_equal(read_query("cache_status=cached").filter.cache, SR_HISTORY_CACHE_CACHED);
     assert_int_equal(read_query("cache_status=all").filter.cache, SR_HISTORY_CACHE_ANY);
     assert_true(read_query("min_ms=5&max_ms=10").filter.max_ms == 10);
+    assert_true(read_query("min_ms=5&max_ms=0").filter.min_ms == 5);
+    assert_true(read_query("why=1").why && read_query("why=True").why && !read_query("why=0&why=").why);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (strcmp(bad[i], "cache_status=") != 0 &&
             sr_history_query_read(&q, sr_bytes_str(bad[i]), &arena, &why))

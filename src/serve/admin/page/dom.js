@@ -33,7 +33,7 @@ export function duration(us) {
 }
 
 export const time = (text) => (text ? new Date(text).toLocaleTimeString("en-GB") : "–");
-export const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+export const percent = (share) => `${(100 * share).toFixed(share < 0.1 || (share > 0.99 && share < 1) ? 1 : 0)} %`;
 export const bytes = (n) => (n === undefined ? "–" : n < 1024 ? `${n} B` : n < 1048576 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / 1048576).toFixed(1)} MiB`);
 
 // "label: value" pairs; those without a value are left out.

@@ -8,6 +8,8 @@ const DRAW_MS = 250; // one drawing for all events that came meanwhile
 const RATE = 40; // events in a second; the router samples above it
 const OUTCOMES = ["routed", "default", "passed", "degraded", "cached", "fast", "blocked", "refused", "shed", "failed", "canceled", "local"];
 
+const COLUMNS = ["Ended", "Decision", "Model", "Outcome", "Status", "Total", "Tokens", "Tenant"];
+
 const FIELDS = [
   ["model", "Model", "any"], ["decision", "Decision", "any"], ["tenant", "Tenant", "any"],
   ["outcome", "Outcome", OUTCOMES], ["min_ms", "Slower than, ms", "0", "number"], ["max_ms", "Faster than, ms", "any", "number"]];
@@ -28,8 +30,8 @@ function row(record, open) {
       el("span", { class: "sub" }, record.category || record.dialect || "")),
     el("td", { class: "to" }, record.selected_model || "–", record.target && record.target !== record.selected_model ? el("span", { class: "sub" }, record.target) : null),
     el("td", {}, outcome(record.outcome)),
-    el("td", { class: "num" }, number(record.response_status)),
-    el("td", { class: "num" }, duration(record.total_ms * 1000)),
+    el("td", { class: "num status" }, number(record.response_status)),
+    el("td", { class: "num total" }, duration(record.total_ms * 1000)),
     el("td", { class: "num tokens" }, number(record.total_tokens)),
     el("td", { class: "tenant" }, record.tenant || ""),
   ];
@@ -46,12 +48,12 @@ export function live(root) {
   const form = el("form", { class: "filters", "aria-label": "Filters" }, FIELDS.map(field), el("div", { class: "field actions" },
     el("button", { type: "reset", class: "quiet" }, "Clear"), pause));
   const count = el("span", { class: "count" }, "0 shown");
-  root.append(el("div", { class: "head" }, el("h1", {}, "Requests"), count), form, said,
-    el("div", { class: "split" },
-      el("div", { class: "scroll list", tabindex: "0", role: "region", "aria-label": "Requests, newest first" },
-        el("table", { class: "requests" }, el("caption", { class: "hidden" }, "Requests, newest first"),
-          el("thead", {}, el("tr", {}, ["Ended", "Decision", "Model", "Outcome", "Status", "Total", "Tokens", "Tenant"].map((h) => el("th", { scope: "col" }, h)))), rows), empty),
-      panel));
+  const split = el("div", { class: "split" },
+    el("div", { class: "scroll list", tabindex: "0", role: "region", "aria-label": "Requests, newest first" },
+      el("table", { class: "requests" }, el("caption", { class: "hidden" }, "Requests, newest first"),
+        el("thead", {}, el("tr", {}, COLUMNS.map((h) => el("th", { scope: "col", class: h.toLowerCase() }, h)))), rows), empty),
+    panel);
+  root.append(el("div", { class: "head" }, el("h1", {}, "Requests"), count), form, said, split);
 
   let waiting = [], paused = false, left = 0, overflow = 0, selected = null, abort = new AbortController(), timer = null, debounce = null;
   const known = { model: new Set(), decision: new Set(), tenant: new Set() };
@@ -69,10 +71,12 @@ export function live(root) {
     const back = line.querySelector("button");
     panel.replaceChildren(...details(event, () => {
       panel.hidden = true;
+      split.classList.remove("opened");
       line.classList.remove("selected");
       (back.isConnected ? back : root).focus();
     }));
     panel.hidden = false;
+    split.classList.add("opened");
     panel.focus({ preventScroll: true });
     if (matchMedia("(max-width: 1000px)").matches) panel.scrollIntoView({ block: "start" });
   }

@@ -1,5 +1,5 @@
 // Figures of the whole router, from its metrics: rates are differences of two readings.
-import { text } from "./api.js";
+import { get, text } from "./api.js";
 import { badge, duration, el, number, percent, svg, table } from "./dom.js";
 
 const EVERY_MS = 3000;
@@ -70,6 +70,7 @@ export function overview(root) {
     el("div", { class: "tiles" }, Object.values(tiles).map((t) => t.node)),
     el("div", { class: "cards" }, [["Models", models], ["Outcomes", outcomes], ["Guards", guards], ["Workers", workers]].map(([title, body]) => el("section", { class: "card" }, el("h2", {}, title), body))));
 
+  const backends = new Map(); // names by the URL that the metrics have
   let before = null, at = 0, timer, abort = new AbortController();
 
   function rates(all, seconds) {
@@ -103,7 +104,7 @@ export function overview(root) {
     for (const [name, member] of [["in_flight", "flying"], ["open", "open"], ["down", "down"], ["draining", "draining"], ["slow", "slow"]])
       for (const [metric, list] of Object.entries(all)) if (metric.startsWith("semroute_") && metric.endsWith(`worker_${name}`))
         for (const s of list) { const w = s.labels.worker || s.labels.backend || ""; seats.set(w, { ...seats.get(w), [member]: s.value }); }
-    workers.replaceChildren(seats.size ? table("Workers and their health", ["Worker", "Requests now", "Health"], [...seats].map(([name, w]) => [name, number(w.flying || 0),
+    workers.replaceChildren(seats.size ? table("Workers and their health", ["Worker", "Requests now", "Health"], [...seats].map(([url, w]) => [backends.has(url) ? el("span", {}, backends.get(url), el("span", { class: "sub" }, url)) : url, number(w.flying || 0),
       w.open ? badge("circuit open", "bad") : w.down ? badge("down", "bad") : w.draining ? badge("draining", "warn") : w.slow ? badge("slow", "warn") : badge("good", "good")])) : el("p", { class: "empty" }, "No worker has been asked yet."));
   }
 
@@ -122,6 +123,9 @@ export function overview(root) {
     }
     timer = setTimeout(turn, EVERY_MS);
   }
+  get("/api/v1/page/configuration", abort.signal).then((setup) => {
+    for (const m of setup.models || []) for (const b of m.backends || []) backends.set(`${b.scheme}://${b.host}:${b.port}`, b.name);
+  }).catch(() => {}); // the URLs say it too
   turn();
   return () => {
     abort.abort();

@@ -1,6 +1,10 @@
 // One request opened: where its time went, what was found, which rules held, and why this model and worker.
 import { badge, bytes, duration, el, facts, number, outcome, percent, table } from "./dom.js";
 
+// Words of a record that need a sentence.
+const BECAUSE = { turn: "it was its turn" };
+const CHOICE = { static: "static: the best score in the domain, else the first of the list" };
+
 const confidence = (value) => (value === undefined ? "" : value.toFixed(3));
 
 function section(title, ...content) {
@@ -97,7 +101,8 @@ export function tree(rules, winner) {
 
 function candidates(record) {
   if (!record.candidates?.length) return null;
-  return section("Candidates", record.selection_reason || record.selection_method ? el("p", {}, [record.selection_method, record.selection_reason].filter(Boolean).join(": ")) : null,
+  return section("Candidates", record.selection_reason || record.selection_method
+    ? el("p", {}, record.selection_reason ? [record.selection_method, record.selection_reason].filter(Boolean).join(": ") : CHOICE[record.selection_method] ?? record.selection_method) : null,
     table("Models that the decision could have chosen", ["Model", "Score", "Result"], record.candidates.map((c) =>
       [c.model, c.score === undefined ? "–" : confidence(c.score), c.chosen ? badge("chosen", "info") : c.excluded ? badge(c.excluded, "warn") : ""])));
 }
@@ -120,7 +125,7 @@ function cacheAndWorker(why) {
   return section("Cache and worker", facts([
     ["Cache", c && [c.result, c.similarity !== undefined && `similarity ${confidence(c.similarity)}`, c.age_ms !== undefined && `${Math.round(c.age_ms / 1000)} s old`].filter(Boolean).join(", ")],
     ["Looked up in", c && duration(c.us)], ["Kept", c && (c.stored ? "yes" : c.not_stored || "no")],
-    ["Worker", w?.name], ["Policy", w?.policy], ["Because", w?.reason],
+    ["Worker", w?.name], ["Policy", w?.policy], ["Because", BECAUSE[w?.reason] ?? w?.reason],
     ["Prefix expected there", w?.blocks ? `${w.overlap} of ${w.blocks} blocks` : null], ["Similarity", w?.similarity && confidence(w.similarity)],
     ["Pool", p && [p.name, p.reason, p.workload].filter(Boolean).join(", ")]]));
 }
