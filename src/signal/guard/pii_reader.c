@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Part of the memo key: change it when the recognisers change. */
-#define READER_VERSION "pii-4"
+#define READER_VERSION "pii-5"
 
 #define REACH       64                  /* bytes beside a disguise: the words that explain a number */
 #define SCRATCH_MAX ((size_t)256 << 20) /* for views; their texts are bounded by the text */

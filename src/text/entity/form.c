@@ -74,6 +74,13 @@ bool sr_entity_is_operand(struct sr_bytes text, size_t start, size_t end)
            sr_bytes_starts_with(after, SR_LIT("\u00d7")) || sr_bytes_starts_with(after, SR_LIT("\u00f7"));
 }
 
+/* Loopback, the address of none or of all, a mask: every machine has it. */
+static bool is_nobodys_address(struct sr_bytes value)
+{
+    return sr_bytes_starts_with(value, SR_LIT("127.")) || sr_bytes_starts_with(value, SR_LIT("255.")) ||
+           sr_bytes_starts_with(value, SR_LIT("0.0.0.0"));
+}
+
 bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value)
 {
     struct makeup m = makeup_of(value);
@@ -91,7 +98,7 @@ bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value)
     case SR_ENTITY_IBAN_CODE:
         return numbers(&m, 6) && m.digits + m.letters >= 12;
     case SR_ENTITY_IP_ADDRESS:
-        return m.signs == 0 && (m.dots >= 3 || m.colons >= 2);
+        return m.signs == 0 && (m.dots >= 3 || m.colons >= 2) && !is_nobodys_address(value);
     case SR_ENTITY_EMAIL_ADDRESS:
         return says(value, "@") || says(value, "(at)") || says(value, "[at]") || says(value, " at ");
     case SR_ENTITY_DOMAIN_NAME:

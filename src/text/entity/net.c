@@ -260,8 +260,9 @@ size_t sr_entity_address(struct sr_entity_scan *scan, size_t at)
         return 0;
     size_t end = ipv4_end(scan, at);
     if (end) {
-        bool version = sr_entity_word_before(scan, at, 12, "version|v|release|section|ver");
-        sr_entity_found(scan, SR_ENTITY_IP_ADDRESS, at, end, version ? 0.3f : 0.95f);
+        bool doubtful = sr_entity_word_before(scan, at, 12, "version|v|release|section|ver") ||
+                        !sr_entity_plausible(SR_ENTITY_IP_ADDRESS, sr_bytes_of(scan->text.p + at, end - at));
+        sr_entity_found(scan, SR_ENTITY_IP_ADDRESS, at, end, doubtful ? 0.3f : 0.95f);
         return end;
     }
     unsigned char c = sr_entity_at(scan, at);

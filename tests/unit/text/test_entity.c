@@ -44,6 +44,7 @@ static void test_net(void **state)
     check("main.rs, e.g. utils.py in a.b.c; end.The next; README.md; foo.bar()", "");
     check("from 192.168.1.20 and 10.0.0.1/8", "IP_ADDRESS 192.168.1.20|IP_ADDRESS 10.0.0.1");
     check("version 1.2.3.4 of 300.1.1.1 or 1.2.3.4.5", "");
+    check("127.0.0.1:80, 127.0.1.1, 0.0.0.0, 255.255.255.0, ::1 and 12.70.0.1", "IP_ADDRESS 12.70.0.1");
     check(
         "6e40:4041:c617:e898:c11:40d2:c669:2eb4 fe80::1:2 ::ffff:10.0.0.1",
         "IP_ADDRESS 6e40:4041:c617:e898:c11:40d2:c669:2eb4|IP_ADDRESS fe80::1:2|IP_ADDRESS ::ffff:10.0.0.1");

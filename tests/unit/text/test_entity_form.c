@@ -42,6 +42,8 @@ static void addresses_have_their_signs(void **state)
     assert_true(ok(SR_ENTITY_IP_ADDRESS, "192.0.2.44"));
     assert_true(ok(SR_ENTITY_IP_ADDRESS, "2001:db8::1"));
     assert_false(ok(SR_ENTITY_IP_ADDRESS, "3.14"));
+    assert_false(ok(SR_ENTITY_IP_ADDRESS, "127.0.0.1"));
+    assert_false(ok(SR_ENTITY_IP_ADDRESS, "255.255.0.0"));
     assert_true(ok(SR_ENTITY_DOMAIN_NAME, "example.com"));
     assert_false(ok(SR_ENTITY_DOMAIN_NAME, "Kubernetes"));
 }
