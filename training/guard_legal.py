@@ -31,6 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LICENCES = pathlib.Path("/usr/share/common-licenses")
 NAMES = ["Apache-2.0", "Artistic", "BSD", "CC0-1.0", "GFDL-1.2", "GFDL-1.3", "GPL-1", "GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "LGPL-3", "MPL-1.1", "MPL-2.0"]
 KINDS = ["GPL", "LGPL", "GFDL", "Apache", "MPL", "Artistic", "BSD", "CC0"]
+SHARD = 500                                # texts read at once
 SHUFFLED, AS_IT_IS, LENGTH = 12, 8, 1000    # pieces of each licence, characters
 MOST, MOST_KNOWN, MOST_MADE = 120, 60, 40   # other texts of a family and a label; known: to the adapters
 LIMIT, STAY, STEPS, BATCH, RATE, SEED = -2.5, 0.5, 250, 512, 1e-3, 3
@@ -95,20 +96,33 @@ def lengthened(unit, gain, bias):
     return (lengths[off.argmin(0), np.arange(len(unit))][:, None] * unit).astype(np.float32)
 
 
+def read(args, texts):
+    """First tokens' vectors of the adapted trunk, by the built binary."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        gain, bias = merged(args.trunk, args.model, folder)
+        (folder / "texts.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+        done = subprocess.run([args.binary, "embed", "--model", folder, "--precision", "int8", "--threads", "1", "--jsonl", folder / "texts.jsonl"],
+                              capture_output=True, text=True, check=True)
+    return lengthened(np.array([json.loads(line)["embedding"] for line in done.stdout.splitlines()], np.float32), gain, bias)
+
+
 def vectors(args, texts):
-    path = args.work / "legal.npz"
-    if not path.exists():
-        args.work.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            gain, bias = merged(args.trunk, args.model, folder)
-            (folder / "texts.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
-            done = subprocess.run([args.binary, "embed", "--model", folder, "--precision", "int8", "--threads", "1", "--jsonl", folder / "texts.jsonl"],
-                                  capture_output=True, text=True, check=True)
-        x = np.array([json.loads(line)["embedding"] for line in done.stdout.splitlines()], np.float32)
-        np.savez(path, x=lengthened(x, gain, bias), text=[mr.digest(t) for t in texts])
-    file = np.load(path)
-    known = dict(zip(file["text"].tolist(), file["x"]))
+    """Those of `texts`; what was read is kept in shards of --work, by the SHA-256 of the text."""
+    args.work.mkdir(parents=True, exist_ok=True)
+    known = {}
+    for path in sorted(args.work.glob("[0-9]*.npz")):
+        file = np.load(path)
+        known.update(zip(file["text"].tolist(), file["x"]))
+    number = len(list(args.work.glob("[0-9]*.npz")))
+    missing = sorted({mr.digest(t): t for t in texts if mr.digest(t) not in known}.items())
+    for at in range(0, len(missing), SHARD):
+        mine = missing[at:at + SHARD]
+        x = read(args, [t for _, t in mine])
+        np.savez(args.work / "part.npz", x=x, text=[d for d, _ in mine])
+        (args.work / "part.npz").replace(args.work / f"{number + at // SHARD:04d}.npz")
+        known.update(zip((d for d, _ in mine), x))
+        print(json.dumps({"texts": at + len(mine), "of": len(missing)}), flush=True)
     return torch.tensor(np.array([known[mr.digest(t)] for t in texts]))
 
 

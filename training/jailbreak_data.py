@@ -45,6 +45,7 @@ SYSTEM_PROMPTS = 2.0    # times the weight: kind agent_system_prompt, the operat
 CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
 REQUESTS = 3000    # made requests, harmless
 MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000, "surrounded": 5000, "mixed": 6000}
+FURTHER = []    # folders of further written texts; for measuring what they are worth (left_out_groups.py --families)
 WRITTEN = {"attacks": (3, 1.0), "lookalikes": (3, 1.5)}    # draws of a record, and their weight
 HELD, FOLDS = 0.10, 5   # share of the groups that the neural's training keeps out, for calibration; folds of the linear model
 ROOM = 225      # tokens of a made window, by estimate
@@ -120,7 +121,7 @@ def load(root, made=MADE, seed=11):
 def written_rows(rng):
     """The texts of texts/, drawn anew with each `rng`."""
     out = []
-    for record in written.read():
+    for record in [r for folder in (written.FOLDER, *FURTHER) for r in written.read(folder)]:
         source = "attacks" if record.attack else "lookalikes"
         draws, weight = WRITTEN[source]
         for text in dict.fromkeys(written.draw(rng, record) for _ in range(draws)):

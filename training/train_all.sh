@@ -17,10 +17,4 @@ for trunk in english multilingual; do
     "$py" pii_heads.py --trunk $trunk --data "$data" --work "$work/pii" --left-out --write
 done
 "$py" pii_heads.py --page
-"$py" left_out_groups.py --data "$data" --final "$work/linear" --scores "$work/groups.npz"
-../tools/build.sh release semroute
-"$py" guard_margins.py --trunk .venv-neural/trunk --data "$data" --work "$work/guard"
-"$py" calibrate_guard.py --data "$data" --work "$work/guard" --scores "$work/groups.npz" --linear "$work/linear" --out "$work/left_out.npz"
-"$py" guard_legal.py --data "$data" --work "$work/legal"
-"$py" calibrate_system.py --data "$data" --scores "$work/left_out.npz"
-"$py" evaluate_neural.py --trunk .venv-neural/trunk --data "$data"
+./train_guard.sh "$data" "$work"
