@@ -1,6 +1,6 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench setup-dynamo setup-release run gate test test-unit test-integration test-full test-dynamo test-asan test-tsan test-tsan-threads \
+.PHONY: all setup setup-bench setup-dynamo setup-release run gate test test-unit test-integration test-full test-dynamo bench-dynamo test-asan test-tsan test-tsan-threads \
         test-clang test-door-tsan test-page fuzz soak rate bench bench-translate lint lint-full format dev-figures peer-files quality nightly install deb tarball test-packages clean
 
 PRESET  ?= release
@@ -66,6 +66,9 @@ test-full: setup all ## every combination behind the real Envoy, where `make tes
 
 test-dynamo: setup-dynamo all ## in front of NVIDIA Dynamo's real frontend
 	@$(PYTEST) tests/integration/nightly_dynamo.py
+
+bench-dynamo: setup-dynamo all ## one trace through Dynamo's KV router and through semroute, over Dynamo's own mocker workers
+	@$(VENV)/bin/python tools/dynamo_trace.py $(if $(wildcard ../shared/data),--data ../shared/data)
 
 test-asan test-tsan test-clang: test-%: setup ## unit tests under a sanitizer, or built by clang
 	@tools/build.sh $* all

@@ -39,6 +39,7 @@ step translate "translation between APIs beside LiteLLM" make bench-translate
 step page "the live page under 500 requests a second for a minute" make test-page
 step matrix "every combination behind the real Envoy" make test-full
 step dynamo "in front of the real Dynamo frontend" make test-dynamo
+step dynamo-trace "one trace through Dynamo's KV router and through semroute" make bench-dynamo
 if [ -d ../shared/data ]; then
     step quality "error rates of the shipped models" make quality
 fi

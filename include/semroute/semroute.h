@@ -196,7 +196,7 @@ enum sr_outcome {
 /** A backend to send a request to. */
 struct sr_target {
     size_t struct_size;              /**< size that the library knows */
-    const char *name;                /**< as in the configuration */
+    const char *name;                /**< as in the configuration; where it has none, `host:port` */
     const char *scheme;              /**< "http" or "https" */
     const char *host;                /**< host name or IP address */
     int port;                        /**< TCP port */

@@ -89,6 +89,12 @@ static int model_apis(struct sr_router_model *out, const struct sr_config_model 
     return SR_OK;
 }
 
+/* NULL: out of memory. */
+static const char *name_of(const struct sr_config_backend *backend, struct sr_arena *arena)
+{
+    return backend->name[0] ? backend->name : sr_arena_printf(arena, "%s:%d", backend->host, backend->port);
+}
+
 static int model_prepare(struct sr_router_model *out, const struct sr_config_model *model,
                          struct sr_arena *arena, struct sr_err *err)
 {
@@ -99,7 +105,7 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
         const struct sr_config_backend *backend = &model->backends[i];
         targets[i] = (struct sr_target){
             .struct_size = sizeof *targets,
-            .name = backend->name,
+            .name = name_of(backend, arena),
             .scheme = backend->scheme,
             .host = backend->host,
             .port = backend->port,
@@ -111,7 +117,7 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
             .weight = backend->weight,
             .api = api_names[backend->api_format],
         };
-        if (target_headers(&targets[i], backend, arena))
+        if (!targets[i].name || target_headers(&targets[i], backend, arena))
             return SR_ENOMEM;
         out->has_key |= sr_config_backend_has_key(backend);
         out->top_level_effort |= host_takes_effort(backend->host);

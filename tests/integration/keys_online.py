@@ -54,6 +54,23 @@ def patient(gateway, bench):
         return "waits"
 
 
+def impatient(gateway, bench):
+    """The status of an answer, or that none came, where the only worker fails and could be asked again."""
+    try:
+        return gateway.post(chat("hello"), headers={"x-mock-status": "502"}, timeout=PATIENCE).status
+    except TimeoutError:
+        return "waits"
+
+
+def asked_while_overloaded(gateway, bench):
+    """How often the only worker is asked, which answers 429 and `Retry-After: 1`."""
+    def asked():
+        return json.loads(request(bench.mock.port, "GET", "/mock/stats").body)["requests"]
+    before = asked()
+    assert post(gateway, x_mock_status=429).status == 429
+    return asked() - before
+
+
 def sent(pattern, body=None, **headers):
     """What the upstream's request head has where the pattern's group is; None where it does not match."""
     def look(gateway, bench):
@@ -456,6 +473,10 @@ LIMITS = [
     Key(GATEWAY + "upstream.max_idle", site(model("one", "@u")), (0, 64), new_connections(0), (2, 1)),
     Key(GATEWAY + "upstream.retries",
         site(model("one", {"endpoint": "@x", "weight": 1000}, "@0")), (0, 1), status(), (502, 200)),
+    Key(GATEWAY + "upstream.back_off_ms", site(model("one", "@0"), upstream={"retries": 1}), (1, 60000),
+        served(impatient), (502, "waits")),
+    Key(GATEWAY + "upstream.retry_after_ms", site(model("one", "@0"), upstream={"retries": 1}), (0, 2000),
+        served(asked_while_overloaded), (1, 2)),
     Key(GATEWAY + "upstream.take_back", site(model("one", "@0", "@1", reliability={"consecutive_5xx": 1})),
         (True, False), served(moved), (True, False)),
 ]
@@ -473,6 +494,18 @@ def checking(backend, **more):
     return site(model("one", backend, reliability={"health_check_path": "/nothing", "health_check_interval": "100ms", **more}))
 
 
+DECIDED = "routing.decisions[0].reliability."
+
+
+def decided():
+    """A decision for a model whose first worker is away."""
+    return site(model("one", {"endpoint": "@x", "weight": 1000}, "@0"), decisions=[decision("all", "one")])
+
+
+def decided_status(gateway, bench):
+    return post(gateway, chat("hello", "auto")).status
+
+
 UNEVEN = site(model("one", {"endpoint": "@0", "weight": 3}, "@1"))
 UNREACHABLE = site(model("one", {"endpoint": "@x", "weight": 1000}, "@0"))
 EJECTING = site(model("one", "@0", "@1", reliability={"consecutive_5xx": 1}))
@@ -481,6 +514,8 @@ FAILOVER = [
     Key(RELIABILITY + "lb_policy", UNEVEN, ("round_robin", "least_request"), workers_of(4), (2, 1)),
     Key(RELIABILITY + "retry_count", UNREACHABLE, (0, 1), status(), (502, 200)),
     Key(RELIABILITY + "retry_on", UNREACHABLE, ("429", "connect-failure"), status(), (502, 200)),
+    Key(DECIDED + "retry_count", decided(), (0, 1), served(decided_status), (502, 200)),
+    Key(DECIDED + "retry_on", decided(), ("429", "connect-failure"), served(decided_status), (502, 200)),
     Key(RELIABILITY + "consecutive_5xx", EJECTING, (0, 1), workers_of(4, 500), (2, 1)),
     Key(RELIABILITY + "base_ejection_time", EJECTING, ("1ms", "60s"), workers_of(4, 500), (2, 1)),
     Key(RELIABILITY + "health_check_path", checking("@0"), ("/health", "/nothing"), served(health), ("up", "down")),

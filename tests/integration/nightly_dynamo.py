@@ -1,11 +1,15 @@
 """semroute in front of NVIDIA Dynamo's real frontend and KV router, with deploy/dynamo, by its own gateway and by the real
 Envoy: what arrives at each hop, the frontend's errors, the three scenarios of two layers of caches, and what is gone. Run by
 `make test-dynamo`: its environment is too large for `make test`, which does not collect files of this name."""
+import argparse
 import contextlib
 import json
 import signal
+import subprocess
+import sys
 
 import pytest
+from tokenizers import Tokenizer
 
 import second_router
 from conftest import ROOT, request
@@ -13,6 +17,9 @@ from dynamo import Dynamo
 from stores import Redis
 from test_cache_shared import until
 from test_second_router import ATTACK, DOORS, MATH, SYSTEM, TRACE, Envoy, Semroute
+
+sys.path.insert(0, str(ROOT / "tools"))
+import dynamo_trace  # noqa: E402
 
 DEPLOY = ROOT / "deploy" / "dynamo"
 MODELS = ["llama3-chat", "deepseek-v31"]
@@ -165,3 +172,36 @@ def test_without_a_frontend_or_the_workers(own):
           "the model is gone")
     assert answers[-1].json()["message"] and {a.status for a in answers} <= {200, 404, 500, 503}, answers
     assert own.ask("gateway", ask_for("Still here?", "llama3-chat"))[0].status == 200
+
+
+def test_kv_events_of_the_real_mockers(tmp_path):
+    """What other clients have warmed is known from the mockers' own events, and the tokens of a prompt are those of the
+    frontend: its blocks are found in them."""
+    args = argparse.Namespace(workers=3, speed=10)
+    tokenizer = dynamo_trace.train([[(0, 0, {"messages": [{"role": "user", "content": DOCUMENT}]})]])
+    site = dynamo_trace.OneHop(tmp_path, dynamo_trace.make_model(tmp_path / "model", tokenizer), args, 512, "kv")
+    with contextlib.closing(contextlib.ExitStack()) as stack:
+        stack.callback(site.stop)
+        for number, port in enumerate(reversed(site.workers)):
+            body = ask_for(f"Archive {number}: {DOCUMENT}", dynamo_trace.MODEL)
+            known = sum(site.values("semroute_pool_known_blocks"))
+            assert request(port, "POST", "/v1/chat/completions", body).status == 200
+            until(lambda: sum(site.values("semroute_pool_known_blocks")) > known + 5, "the worker has told of the blocks")
+            answer = site.gateway.post(body | {"stream": False}, headers={"x-vsr-debug": "true"})
+            assert answer.headers["x-vsr-worker"] == f"worker-{port}", answer.headers
+            tokens = len(Tokenizer.from_file(str(tmp_path / "model" / "tokenizer.json")).encode(
+                dynamo_trace.prompt_of(body), add_special_tokens=False).ids)
+            assert answer.json()["usage"]["prompt_tokens"] == tokens
+            assert answer.headers["x-vsr-worker-reason"].split("overlap=")[1].split("/")[0] != "0", answer.headers
+            assert cached(answer) >= 0.8 * tokens
+
+
+def test_a_trace_through_both_routers():
+    """Over the same mockers semroute's policies reach what Dynamo's own KV router does."""
+    done = subprocess.run([sys.executable, ROOT / "tools" / "dynamo_trace.py", "--json", "--requests", "80", "--workers", "3",
+                           "--ways", "dynamo kv,semroute auto,semroute kv"], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    theirs, *ours = map(json.loads, done.stdout.splitlines())
+    for row in (theirs, *ours):
+        assert row["lost"] == 0 and row["requests"] == theirs["requests"] and row["of_one"] <= 1.01, row
+    assert max(row["hit"] for row in ours) >= theirs["hit"] - 0.03, (theirs, ours)

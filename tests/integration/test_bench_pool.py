@@ -67,6 +67,15 @@ def test_a_simulation_is_the_same_every_time():
     assert any(row["faults"] and row["lost_in_part"] for row in rows)
 
 
+def test_a_trace_is_what_would_be_sent():
+    code, out, err = bench("--trace", "--workload", "agents", "--requests", 40)
+    turns = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and len(turns) >= 20, err
+    assert {turn["workload"] for turn in turns} == {"agents"} and all(turn["body"]["messages"] for turn in turns)
+    assert any(turn["pause_ms"] for turn in turns) and len({turn["session"] for turn in turns}) > 1
+    assert bench("--trace", "--workload", "agents", "--requests", 40)[1] == out
+
+
 def test_workers_join_leave_and_fail():
     code, out, err = bench("--soak", "--rate", 100, "--seconds", 6, "--json")
     assert code == 0, out + err
@@ -74,7 +83,7 @@ def test_workers_join_leave_and_fail():
     assert document["errors"] == document["refused"] == 0 and document["answers"] > 0 and document["changes"] > 0
 
 
-@pytest.mark.parametrize("wrong", [["--speed", "0"], ["--cache", "33"], ["--data"], ["--soak", "--rate", "0"], ["--faults", "--no-faults"],
+@pytest.mark.parametrize("wrong", [["--speed", "0"], ["--cache", "33"], ["--data"], ["--soak", "--rate", "0"], ["--faults", "--no-faults"], ["--trace", "--soak"],
                                    ["--requests", "x"]])
 def test_wrong_options(wrong):
     assert bench(*wrong)[0] == 2

@@ -33,10 +33,11 @@ routing:
     - name: sums
       rules: {{operator: AND, conditions: [{{type: keyword, name: sums}}]}}
       modelRefs: [{{model: first, use_reasoning: true}}, {{model: second, use_reasoning: false}}]
-global: {{semroute: {{access_log: stdout, gateway: {{upstream: {{response_timeout_ms: 1500, idle_timeout_ms: 1500}}}}}}}}
+      reliability: {{{decision}}}
+global: {{semroute: {{access_log: stdout, gateway: {{upstream: {{response_timeout_ms: 1500, idle_timeout_ms: 1500{upstream}}}}}}}}}
 """
 
-STATUSES = {"500": {"x-mock-status": 500}, "503": {"x-mock-status": 503}, "429": {"x-mock-status": 429}}
+STATUSES = {status: {"x-mock-status": status} for status in ("500", "503", "429")}
 FAULTS = {**STATUSES, "reset": {"x-mock-close": "head"}, "hang": {"x-mock-delay-ms": 20000}}
 
 
@@ -62,12 +63,12 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(tmp_path, a=None, reliability=""):
+def site(tmp_path, a=None, reliability="", decision="", upstream=""):
     mock = Mock(tmp_path / "mock.log", workers=4)
     ports = {name: mock.port + i for i, name in enumerate("abcd")}
     if a:
         ports["a"] = a
-    gateway = Gateway(SITE.format(reliability=reliability, **ports), tmp_path)
+    gateway = Gateway(SITE.format(reliability=reliability, decision=decision, upstream=upstream, **ports), tmp_path)
     try:
         yield Site(mock, gateway)
     finally:
@@ -206,6 +207,36 @@ def test_retry_on_and_retry_count(tmp_path):
         s.fail(1, {"x-mock-status": "500"})
         assert s.ask().headers.get("x-vsr-selected-model") == "second"
         assert s.requests(0) + s.requests(1) == 1
+
+
+def test_what_a_decision_says_goes_before_its_models(tmp_path):
+    """Only for requests of the decision; what it leaves open the model says."""
+    models = "retry_on: connect-failure, retry_count: 0"
+    with site(tmp_path, reliability=models, decision='retry_on: "5xx", retry_count: 1') as s:
+        s.fail(0, STATUSES["500"])
+        for _ in range(4):
+            assert s.ask().status == 200
+        assert s.requests(2) == 0, "another worker of the first model was asked"
+        assert sorted(s.ask(model="first").status for _ in range(2)) == [200, 500], "a named model has no decision"
+    with site(tmp_path, reliability=models, decision="retry_count: 1") as s:
+        for worker in (0, 1):
+            s.fail(worker, STATUSES["500"])
+        assert s.ask().status == 500 and s.requests(2) == 0
+    with site(tmp_path, decision='retry_on: "", retry_count: 1') as s:
+        for worker in (0, 1):
+            s.fail(worker, STATUSES["500"])
+        assert s.ask().status == 500 and s.requests(0) + s.requests(1) == 1 and s.requests(2) == 0
+
+
+@pytest.mark.parametrize("longest", (500, 2000))
+def test_a_retry_after_is_waited_for_up_to_a_limit(tmp_path, longest):
+    """The only worker is overloaded and says for how long; past the limit its answer is the client's."""
+    with site(tmp_path, upstream=f", retry_after_ms: {longest}") as s:
+        s.fail(3, STATUSES["429"])  # the mock says Retry-After: 1
+        begun = time.monotonic()
+        assert s.ask("nothing that matches").status == 429
+        waited = time.monotonic() - begun
+        assert s.requests(3) == (2 if longest == 2000 else 1) and (waited >= 1 or longest == 500)
 
 
 def test_the_same_worker_again_after_a_wait(tmp_path):

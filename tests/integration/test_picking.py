@@ -113,6 +113,19 @@ def test_explain_names_the_worker(start):
     assert 0 < seen["overlap"] <= seen["blocks"]
 
 
+def test_workers_without_a_name_go_by_their_address(start):
+    mock = start.mock(2, ("--engine", "--speed", "100"))
+    nameless = json.loads(config(mock, "prefix"))
+    for ref in nameless["providers"]["models"][0]["backend_refs"]:
+        del ref["name"]
+    gateway = start.gateway(json.dumps(nameless))
+    home = ask(gateway, LONG, "auto").headers["x-vsr-worker"]
+    assert home in {f"127.0.0.1:{mock.port + i}" for i in range(2)}
+    body = {"model": "auto", "messages": [{"role": "user", "content": LONG}], "max_tokens": 4}
+    assert request(gateway.api_port, "POST", "/api/v1/explain", {"request": body}).json()["worker"]["backend"] == home
+    assert f'backend="{home}"' in gateway.metrics()
+
+
 def test_the_same_in_other_words_goes_to_the_same_worker(start):
     mock = start.mock(4, ("--engine", "--speed", "100"))
     gateway = start.gateway(config(mock, "meaning", meaning={"threshold": 0.5, "wait": "10s"}))

@@ -8,6 +8,7 @@
 
 #include "config/algorithm.h"
 #include "config/part/learning.h"
+#include "config/part/models.h"
 #include "config/part/plugins.h"
 #include "config/part/rules.h"
 
@@ -62,6 +63,7 @@ struct sr_config_decision {
     struct sr_config_emit *emits; /* at most one */
     size_t n_emits;
     struct sr_config_adaptations adaptations;
+    struct sr_config_retry retry; /* goes before that of the model */
 };
 
 enum sr_strategy { SR_STRATEGY_PRIORITY, SR_STRATEGY_CONFIDENCE };

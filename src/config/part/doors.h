@@ -39,7 +39,9 @@ struct sr_config_gateway {
         uint64_t idle_timeout_ms;     /* 600,000: longest silence inside a response body */
         uint64_t keepalive_ms;        /* 60,000: an unused pooled connection */
         uint32_t max_idle;            /* pooled connections a backend and loop, 64 */
-        int retries;                  /* 1: only when nothing was sent */
+        int retries;                  /* 1 */
+        uint64_t back_off_ms;         /* 50: the longest wait before the same workers, doubled each time */
+        uint64_t retry_after_ms;      /* 2,000: the longest Retry-After that is waited for */
         bool take_back; /* requests before their first byte, from workers that are slow or gone */
     } upstream;
 };

@@ -68,11 +68,17 @@ enum sr_retry_on {
     SR_RETRY_DEFAULT = 63,
 };
 
+/* How often a request may be tried again, and after what. */
+struct sr_config_retry {
+    int retries;       /* -1: not given */
+    uint32_t retry_on; /* bits of enum sr_retry_on */
+    bool says_on;      /* `retry_on` is given */
+};
+
 /* providers.models[].reliability */
 struct sr_config_reliability {
-    int balance;       /* enum sr_balance */
-    int retries;       /* -1: the gateway's */
-    uint32_t retry_on; /* bits of enum sr_retry_on */
+    int balance; /* enum sr_balance */
+    struct sr_config_retry retry;
     uint32_t consecutive_failures;
     uint64_t base_ejection_ms;
     uint32_t max_ejection_percent;

@@ -147,6 +147,8 @@ static const struct sr_field decision_fields[] = {
      .help = "what is to be kept of the conversation"},
     {"adaptations", SR_FIELD_OBJECT, DECISION(adaptations), .of = &sr_section_adaptations,
      .help = "what `global.router.learning` may do to its requests"},
+    {"reliability", SR_FIELD_OBJECT, DECISION(retry), .of = &sr_section_reliability_of_decision,
+     .help = "what happens when a worker fails one of its requests"},
 };
 
 static void finish_decision(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

@@ -33,6 +33,12 @@ static const struct sr_field upstream_fields[] = {
      .help = "unused connections kept for each backend and event loop"},
     {"retries", SR_FIELD_INT, GATEWAY(upstream.retries), .def = "1", .max = 10,
      .help = "tries of a request after the first, for models whose `reliability` has no `retry_count`"},
+    {"back_off_ms", SR_FIELD_MS, GATEWAY(upstream.back_off_ms), .def = "50", .min = 1, .max = 60e3,
+     .help = "the longest wait before the same workers are tried again, of which a random half is waited; "
+             "doubled each time, up to 20 times as long"},
+    {"retry_after_ms", SR_FIELD_MS, GATEWAY(upstream.retry_after_ms), .def = "2000", .max = DAY,
+     .help = "the longest `Retry-After` of a worker that is waited for; an answer with a longer one is the "
+             "client's. 0: all are"},
     {"take_back", SR_FIELD_BOOL, GATEWAY(upstream.take_back), .def = "true",
      .help =
          "a request that waits for its first byte at a worker which turns out to be slow or gone is such a "

@@ -27,7 +27,7 @@ static const struct sr_enum_word api_formats[] = {{"openai", SR_SPEAKS_ANY},
                                                   {NULL, 0}};
 
 static const struct sr_field backend_fields[] = {
-    {"name", SR_FIELD_TEXT, BACKEND(name), .help = "a name for logs and metrics"},
+    {"name", SR_FIELD_TEXT, BACKEND(name), .def_note = "`host:port`", .help = "a name for logs and metrics"},
     {"endpoint", SR_FIELD_REF,
      .help = "`host:port` of an OpenAI-compatible server, with an optional path as in `base_url`; IPv6 as "
              "`[::1]:8000`"},

@@ -1,10 +1,13 @@
-/* `providers.models[].reliability`: which failures of a worker make a request try another one, and when a
- * worker that fails is not chosen for a while. */
+/*
+ * `reliability` of models and decisions: which failures of a worker make a request try another one; and of
+ * models: when a worker that fails is not chosen for a while.
+ */
 #include "config/section/section.h"
 
 #include <string.h>
 
 #define RELIABILITY(member) offsetof(struct sr_config_reliability, member)
+#define RETRY(member)       offsetof(struct sr_config_retry, member)
 
 static const struct sr_enum_word policies[] = {
     {"round_robin", SR_BALANCE_ROUND_ROBIN}, {"least_request", SR_BALANCE_LEAST_REQUEST}, {NULL, 0}};
@@ -26,7 +29,7 @@ static const struct sr_field fields[] = {
     {"lb_policy", SR_FIELD_ENUM, RELIABILITY(balance), .words = policies, .def = "round_robin",
      .help =
          "how a worker is chosen: in turn by `weight`, or the one with the fewest requests for its weight"},
-    {"retry_count", SR_FIELD_INT, RELIABILITY(retries), .def = "-1", .min = -1, .max = 10,
+    {"retry_count", SR_FIELD_INT, RELIABILITY(retry.retries), .def = "-1", .min = -1, .max = 10,
      .def_note = "`global.semroute.gateway.upstream.retries`",
      .help = "tries of a request after the first, before any byte of an answer went to the client"},
     {"retry_on", SR_FIELD_REF, .def_note = "5xx,429",
@@ -47,10 +50,15 @@ static const struct sr_field fields[] = {
          "time for each check; two that fail in a row take the worker down, one that succeeds brings it up"},
 };
 
+static void prepare_retry(void *target)
+{
+    *(struct sr_config_retry *)target = (struct sr_config_retry){.retries = -1, .retry_on = SR_RETRY_DEFAULT};
+}
+
 static void prepare(void *target)
 {
     struct sr_config_reliability *reliability = target;
-    reliability->retry_on = SR_RETRY_DEFAULT;
+    prepare_retry(&reliability->retry);
     reliability->health_check_path = "";
 }
 
@@ -62,11 +70,32 @@ static uint32_t failure_of(struct sr_bytes word)
     return 0;
 }
 
+static void finish_retry(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_retry *retry = target;
+    const struct sr_yaml_node *words = sr_yaml_get(node, "retry_on");
+    if (!words || words->kind != SR_YAML_SCALAR || words->broken)
+        return;
+    retry->says_on = true;
+    retry->retry_on = 0;
+    for (size_t at = 0; at < words->text.n;) {
+        const char *comma = memchr(words->text.p + at, ',', words->text.n - at);
+        size_t end = comma ? (size_t)(comma - words->text.p) : words->text.n;
+        struct sr_bytes word = sr_bytes_trim(sr_bytes_of(words->text.p + at, end - at));
+        uint32_t found = failure_of(word);
+        if (!found && word.n)
+            sr_bind_unsupported(b, words, "`retry_on`: `%.*s` is no failure that is known here; see `5xx`",
+                                (int)(word.n < 60 ? word.n : 60), word.p);
+        retry->retry_on |= found;
+        at = end + 1;
+    }
+}
+
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_reliability *reliability = target;
-    const struct sr_yaml_node *words = sr_yaml_get(node, "retry_on");
     const char *path = reliability->health_check_path;
+    finish_retry(b, node, &reliability->retry);
     if (path[0] && (path[0] != '/' || strpbrk(path, " \t\r\n#")))
         sr_bind_error(b, sr_bind_at(node, "health_check_path"),
                       "`health_check_path` must begin with `/` and be "
@@ -76,20 +105,6 @@ static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *t
                       "`health_check_interval` must be at least 100ms");
     if (reliability->health_check_timeout_ms == 0)
         sr_bind_error(b, sr_bind_at(node, "health_check_timeout"), "`health_check_timeout` must be above 0");
-    if (!words || words->kind != SR_YAML_SCALAR || words->broken)
-        return;
-    reliability->retry_on = 0;
-    for (size_t at = 0; at < words->text.n;) {
-        const char *comma = memchr(words->text.p + at, ',', words->text.n - at);
-        size_t end = comma ? (size_t)(comma - words->text.p) : words->text.n;
-        struct sr_bytes word = sr_bytes_trim(sr_bytes_of(words->text.p + at, end - at));
-        uint32_t found = failure_of(word);
-        if (!found && word.n)
-            sr_bind_unsupported(b, words, "`retry_on`: `%.*s` is no failure that is known here; see `5xx`",
-                                (int)(word.n < 60 ? word.n : 60), word.p);
-        reliability->retry_on |= found;
-        at = end + 1;
-    }
 }
 
 const struct sr_section sr_section_reliability = {
@@ -98,4 +113,22 @@ const struct sr_section sr_section_reliability = {
     SR_FIELDS(fields),
     .prepare = prepare,
     .finish = finish,
+};
+
+static const struct sr_field decision_fields[] = {
+    {"retry_count", SR_FIELD_INT, RETRY(retries), .def = "-1", .min = -1, .max = 10,
+     .def_note = "`reliability` of the model",
+     .help = "tries of a request of this decision after the first, at each of its models"},
+    {"retry_on", SR_FIELD_REF, .def_note = "`reliability` of the model",
+     .help = "failures after which a request of this decision is tried again or goes to its next model, in "
+             "the words of the model's; empty: none"},
+};
+
+const struct sr_section sr_section_reliability_of_decision = {
+    .name = "reliability of a decision",
+    .help = "What happens when a worker fails a request of this decision; it goes before the model's.",
+    SR_FIELDS(decision_fields),
+    .own = true,
+    .prepare = prepare_retry,
+    .finish = finish_retry,
 };

@@ -69,6 +69,7 @@ extern const struct sr_section sr_section_reask;
 extern const struct sr_section sr_section_recipe;
 extern const struct sr_section sr_section_recipe_routing;
 extern const struct sr_section sr_section_reliability;
+extern const struct sr_section sr_section_reliability_of_decision;
 extern const struct sr_section sr_section_replay;
 extern const struct sr_section sr_section_responses;
 extern const struct sr_section sr_section_root;

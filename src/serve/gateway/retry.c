@@ -5,6 +5,7 @@
  * the same workers again, unless they may have worked on the request. No try follows once a byte of an answer
  * went to the client, or when a part of the body is gone.
  */
+#include "router/exchange/retry.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "router/exchange/place.h"
@@ -21,12 +22,8 @@
  * no place in the budget; all requests of a worker that dies move at once. */
 #define GONE (SR_RETRY_CONNECT | SR_RETRY_RESET)
 
-/* Milliseconds before the same worker is tried again: doubled each time, of which a random half is waited. */
-#define BACK_OFF_MS     50u
-#define BACK_OFF_MAX_MS 1000u
-
-/* The longest Retry-After that is waited for here. A longer one is the client's to obey. */
-#define RETRY_AFTER_MAX_MS 2000u
+/* The longest wait is so many times the first one. */
+#define BACK_OFF_GROWTH 20u
 
 uint32_t sr_retry_of_status(int status)
 {
@@ -75,20 +72,6 @@ uint64_t sr_retry_after_ms(const struct sr_http_head *head)
     return 0;
 }
 
-static const struct sr_config_reliability *reliability_of(const struct sr_call *call)
-{
-    static const struct sr_config_reliability none = {.retries = -1, .retry_on = SR_RETRY_DEFAULT};
-    const struct sr_config *config = call->gateway->config;
-    int model = sr_config_find_model(config, sr_bytes_str(call->verdict->model));
-    return model >= 0 ? &config->models[model].reliability : &none;
-}
-
-static int retries_of(const struct sr_call *call, const struct sr_config_reliability *reliability)
-{
-    return reliability->retries >= 0 ? reliability->retries
-                                     : call->gateway->config->global.gateway.upstream.retries;
-}
-
 bool sr_retry_choose(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
@@ -102,11 +85,13 @@ bool sr_retry_choose(struct sr_call *call)
     return true;
 }
 
-/* Milliseconds before the same workers are tried for the `n`th time, from 1. */
-static uint64_t back_off(int n)
+/* Milliseconds before the same workers are tried for the `n`th time, from 1: a random half of `first_ms`,
+ * which is doubled each time. */
+static uint64_t back_off(uint64_t first_ms, int n)
 {
-    uint32_t most = BACK_OFF_MS << (n < 6 ? n - 1 : 5), random = 0;
-    most = most < BACK_OFF_MAX_MS ? most : BACK_OFF_MAX_MS;
+    uint64_t most = first_ms << (n < 6 ? n - 1 : 5);
+    uint32_t random = 0;
+    most = most < first_ms * BACK_OFF_GROWTH ? most : first_ms * BACK_OFF_GROWTH;
     if (sr_random(&random, sizeof random) != SR_OK)
         random = 0;
     return most / 2 + random % (most / 2 + 1);
@@ -164,7 +149,7 @@ int sr_retry_aim(struct sr_call *call, struct sr_err *err)
 
 bool sr_retry_may(const struct sr_call *call)
 {
-    return !call->body_passed && call->tries <= retries_of(call, reliability_of(call));
+    return !call->body_passed && call->tries <= sr_exchange_retry(call->exchange).retries;
 }
 
 bool sr_retry_may_move(const struct sr_call *call)
@@ -189,11 +174,12 @@ bool sr_retry_leave(struct sr_call *call)
 bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,
                    bool *may_wait)
 {
-    const struct sr_config_reliability *reliability = reliability_of(call);
-    bool may_again = call->tries <= retries_of(call, reliability);
+    const struct sr_config_gateway *settings = &call->gateway->config->global.gateway;
+    const struct sr_config_retry tries = sr_exchange_retry(call->exchange);
+    bool may_again = call->tries <= tries.retries;
     *wait_ms = 0;
     *may_wait = false;
-    if (call->body_passed || !(failure & reliability->retry_on) ||
+    if (call->body_passed || !(failure & tries.retry_on) ||
         (!(failure & GONE) && !sr_ticket_retry(call->verdict->ticket)))
         return false;
     if ((may_again && choose_of_model(call)) || next_model(call))
@@ -202,9 +188,9 @@ bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_
         *may_wait = true;
         return false;
     }
-    *wait_ms = retry_after_ms ? retry_after_ms : back_off(call->tries);
-    if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms) ||
-        !sr_ticket_retry(call->verdict->ticket))
+    *wait_ms = retry_after_ms ? retry_after_ms : back_off(settings->upstream.back_off_ms, call->tries);
+    if (!may_again || !(failure & PASSING) || retry_after_ms > settings->upstream.retry_after_ms ||
+        !has_time(call, *wait_ms) || !sr_ticket_retry(call->verdict->ticket))
         return false;
     sr_exchange_pools_again(call->exchange);
     return choose_of_model(call);

@@ -209,6 +209,12 @@ static void test_full_recipes(void **state)
     const struct sr_config *c = load_full();
     const struct sr_config_retention *kept = &c->decisions[0].emits[0].retention;
     assert_int_equal(c->decisions[0].n_emits, 1);
+    const struct sr_config_retry *retry = &c->decisions[0].retry;
+    assert_int_equal(retry->retries, 3);
+    assert_true(retry->says_on);
+    assert_int_equal(retry->retry_on, SR_RETRY_CONNECT | SR_RETRY_TIMEOUT);
+    assert_int_equal(c->decisions[1].retry.retries, -1);
+    assert_false(c->decisions[1].retry.says_on);
     assert_true(kept->says_drop && kept->says_ttl && kept->says_model && kept->says_prefix);
     assert_true(!kept->drop && kept->ttl_turns == 3 && kept->keep_model && kept->prefer_prefix);
     assert_int_equal(c->n_recipes, 1);
@@ -306,6 +312,8 @@ static void test_full_global(void **state)
     assert_int_equal(w->upstream.keepalive_ms, 8);
     assert_int_equal(w->upstream.max_idle, 9);
     assert_int_equal(w->upstream.retries, 0);
+    assert_int_equal(w->upstream.back_off_ms, 10);
+    assert_int_equal(w->upstream.retry_after_ms, 11);
     assert_false(w->upstream.take_back);
     assert_float_equal(c->jailbreaks[0].threshold, 0.8, 1e-9);
     assert_false(c->jailbreaks[0].include_history);
@@ -509,6 +517,8 @@ static void test_defaults(void **state)
     assert_int_equal(w->upstream.keepalive_ms, 60000);
     assert_int_equal(w->upstream.max_idle, 64);
     assert_int_equal(w->upstream.retries, 1);
+    assert_int_equal(w->upstream.back_off_ms, 50);
+    assert_int_equal(w->upstream.retry_after_ms, 2000);
     assert_true(w->upstream.take_back);
     assert_string_equal(w->tls_cert_file, "");
     const struct sr_config_extproc *e = &g->extproc;
