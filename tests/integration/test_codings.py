@@ -65,10 +65,14 @@ class Squeezer:
             def do_POST(self):
                 if self.headers.get("transfer-encoding"):
                     body = b""
-                    while size := int(self.rfile.readline() or b"0", 16):
-                        body += self.rfile.read(size)
+                    while line := self.rfile.readline():
+                        body += self.rfile.read(int(line, 16))
                         self.rfile.readline()
-                    self.rfile.readline()
+                        if line.strip() == b"0":
+                            break
+                    else:  # cut: an Envoy in STREAMED may send the head of a request that is blocked
+                        self.close_connection = True
+                        return
                 else:
                     body = self.rfile.read(int(self.headers["content-length"]))
                 upstream.seen.append(({k.lower(): v for k, v in self.headers.items()}, body))
@@ -164,7 +168,7 @@ def test_an_attack_in_it_is_blocked(door, coding, pack):
     for model in ("auto", "open"):
         answer = post(port, pack(chat(ATTACK, model)), content_encoding=coding)
         assert answer.status == 403 and answer.json()["error"]["code"] == "jailbreak_blocked"
-    assert not any(body for _, body in upstream.seen)  # an Envoy may send the head first, and cut the request
+    assert not upstream.seen
 
 
 def bomb(size, pack=gzip.compress):
