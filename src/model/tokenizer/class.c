@@ -47,7 +47,8 @@ static bool read_count(struct sr_bytes p, size_t at, struct sr_tok_class *out)
     out->least = 0;
     for (; at < p.n && p.p[at] >= '0' && p.p[at] <= '9' && out->least <= LEAST_MAX; at++)
         out->least = out->least * 10 + (size_t)(p.p[at] - '0');
-    return out->least >= 1 && out->least <= LEAST_MAX && p.n - at == 2 && p.p[at] == ',' && p.p[at + 1] == '}';
+    return out->least >= 1 && out->least <= LEAST_MAX && p.n - at == 2 && p.p[at] == ',' &&
+           p.p[at + 1] == '}';
 }
 
 static bool read_pattern(struct sr_bytes pattern, struct sr_tok_class *out)
