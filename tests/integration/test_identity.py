@@ -83,6 +83,10 @@ def test_a_key_opens_and_goes_nowhere(keyed, door, header):
     status, _, seen = keyed.send(door, "/v1/chat/completions", chat("hi", "coder"), headers={header: value, "cookie": CLIENT})
     assert status == 200 and not [h for h in seen[1] if "sk-sr-" in h[1]]
     assert [h for h in seen[1] if CLIENT in h[1]], "the client's own goes with it where the backend has no key"
+    copies = {header: value, "cookie": f"theme=dark; key={ALICE}", "x-copy": f"was {ALICE}", "x-note": "kept"}
+    status, _, seen = keyed.send(door, "/v1/chat/completions", chat("hi", "coder"), headers=copies)
+    assert status == 200 and not [h for h in seen[1] if "sk-sr-" in h[1]]
+    assert dict(seen[1])["x-note"] == "kept"
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -67,5 +67,11 @@ bool sr_credential_is_ours(const struct sr_header *header, const struct sr_confi
 {
     const struct sr_config_key *key = NULL;
     struct sr_bytes text = candidate(header);
-    return text.n && (looks_like_ours(text) || find(text, identity, &key) != SR_ENOENT);
+    if (sr_bytes_starts_with(header->name, SR_LIT(":"))) /* the request line, in HTTP/2 */
+        return false;
+    if (sr_bytes_contains(header->value, SR_LIT(SR_KEY_PREFIX)))
+        return true;
+    if (!text.n && sr_config_is_credential(header->name))
+        text = sr_bytes_trim(header->value);
+    return text.n && find(text, identity, &key) != SR_ENOENT;
 }

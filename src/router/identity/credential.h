@@ -27,7 +27,8 @@ struct sr_credential {
 int sr_credential_read(struct sr_credential *out, const struct sr_header *headers, size_t n,
                        const struct sr_config_identity *identity, int64_t now_s) SR_WARN_UNUSED;
 
-/* True when this header holds a key of ours, of any state, or what looks like one: it goes to no upstream. */
+/* True when this header holds a key of ours, of any state, or what looks like one anywhere in its value, as a
+ * cookie does: it goes to no upstream. */
 bool sr_credential_is_ours(const struct sr_header *header, const struct sr_config_identity *identity);
 
 #endif

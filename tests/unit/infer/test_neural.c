@@ -92,6 +92,18 @@ static void says_what_the_encoder_says(void **state)
     close_site(&site);
 }
 
+/* What is trained with our windows is read with them; a published model of its own reads what it can. */
+static void windows_of_ours_and_of_others(void **state)
+{
+    struct sr_windows_options ours = sr_neural_defaults().windows, own = sr_neural_own_defaults().windows;
+    (void)state;
+    assert_int_equal(ours.max_tokens, 256);
+    assert_int_equal(ours.overlap, 32);
+    assert_int_equal(own.max_tokens, 512);
+    assert_int_equal(own.overlap, 64);
+    assert_int_equal(own.max_windows, ours.max_windows);
+}
+
 static struct sr_bytes long_text(char *room, size_t n)
 {
     static const char *const words[] = {"one", "text", "of", "many", "words", "that", "go", "on"};
@@ -429,15 +441,11 @@ static void many_ask_and_cancel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_the_encoder_says),
-        cmocka_unit_test(reads_long_texts_whole),
-        cmocka_unit_test(remembers_by_text_and_salt),
-        cmocka_unit_test(forgets_the_oldest),
-        cmocka_unit_test(shares_the_memo),
-        cmocka_unit_test(empty_and_too_long),
-        cmocka_unit_test(knows_what_has_not_changed),
-        cmocka_unit_test(reads_while_it_arrives),
-        cmocka_unit_test(drops_what_cannot_grow),
+        cmocka_unit_test(says_what_the_encoder_says), cmocka_unit_test(windows_of_ours_and_of_others),
+        cmocka_unit_test(reads_long_texts_whole),     cmocka_unit_test(remembers_by_text_and_salt),
+        cmocka_unit_test(forgets_the_oldest),         cmocka_unit_test(shares_the_memo),
+        cmocka_unit_test(empty_and_too_long),         cmocka_unit_test(knows_what_has_not_changed),
+        cmocka_unit_test(reads_while_it_arrives),     cmocka_unit_test(drops_what_cannot_grow),
         cmocka_unit_test(many_ask_and_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
