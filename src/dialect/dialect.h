@@ -47,6 +47,7 @@ enum sr_at {
     SR_AT_TYPE,        /* the kind of a part or an item: a tool's result, a document, ... */
     SR_AT_SYSTEM,      /* instructions beside the messages, or a part of them */
     SR_AT_DOCUMENT,    /* one of the documents that the model reads */
+    SR_AT_MIXED,       /* text and media in shapes that no table has */
     SR_AT_TOOL_RESULT, /* the content of a tool's result */
     SR_AT_DATA,        /* bytes of a file, or plain text if the `type` beside it says so */
     SR_AT_REASONING,   /* settings of reasoning, an object with an effort */
@@ -75,7 +76,7 @@ enum sr_answer_at {
     SR_ANSWER_CHOICES,
     SR_ANSWER_CHOICE,
     SR_ANSWER_INDEX,      /* number of the choice */
-    SR_ANSWER_CALL_INDEX, /* number of the tool call in its choice */
+    SR_ANSWER_CALL_INDEX, /* number of the tool call in its choice, of a command in its call */
     SR_ANSWER_FINISH,     /* a string: the choice ends */
     SR_ANSWER_TEXT,
     SR_ANSWER_PART, /* one of several texts that belong together */
@@ -86,10 +87,11 @@ enum sr_answer_at {
     SR_ANSWER_STOP,      /* a string: an answer without choices ends */
     SR_ANSWER_STATUS,    /* the same, where the string is "completed" */
     SR_ANSWER_DELTA,     /* a piece of text; the type of its event says of which kind */
-    /* Texts that a stream repeats once they are complete; SR_ANSWER_PART is another. */
+    /* Texts that a stream repeats once they are complete, as it does SR_ANSWER_PART. */
     SR_ANSWER_WHOLE_REASONING,
     SR_ANSWER_WHOLE_REFUSAL,
     SR_ANSWER_WHOLE_ARGUMENTS,
+    SR_ANSWER_COMMAND,  /* one of the commands of a call */
     SR_ANSWER_INPUT,    /* arguments of a call as JSON: an object, no string */
     SR_ANSWER_SEQUENCE, /* number of an event in its stream */
     SR_ANSWER_PREVIOUS, /* the id of the answer that this one continues */

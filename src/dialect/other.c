@@ -10,6 +10,7 @@ static const struct sr_path_spec request[] = {
     SR_ROWS_SAMPLING,
     {"input", SR_AT_PROMPT, SR_CLASS_JUDGED},
     {"input[]", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
+    SR_ROWS_MEDIA("input[]."),
     {"prompt", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
     {"query", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
     {"instructions", SR_AT_SYSTEM, SR_CLASS_JUDGED},

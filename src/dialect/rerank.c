@@ -10,7 +10,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_TEXT("documents"),
     {"documents[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
     SR_ROW_TEXT("documents[].text"),
-    SR_ROW_TEXT("documents[].content"),
+    SR_ROW_MIXED("documents[].content"),
     SR_ROW_TEXT("instruction"),
     SR_ROW_INERT("top_n"),
     SR_ROW_INERT("return_documents"),

@@ -75,7 +75,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_TEXT("prompt"),
     SR_ROW_STORED("prompt.id"),
     SR_ROW_ID("prompt.version"),
-    SR_ROW_TEXT("prompt.variables"),
+    SR_ROW_MIXED("prompt.variables"),
     SR_ROW_TEXT("text"),
     SR_ROW_TEXT("text.format"),
     SR_ROW_INERT("text.verbosity"),
@@ -100,8 +100,9 @@ static const struct sr_path_spec request[] = {
     {at "content[].text", SR_ANSWER_PART, TEXT}, {at "content[].refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},    \
         {at "summary[].text", SR_ANSWER_WHOLE_REASONING, TEXT},                                              \
         {at "arguments", SR_ANSWER_WHOLE_ARGUMENTS, TEXT}, {at "code", SR_ANSWER_PART, TEXT},                \
-        {at "action.command[]", SR_ANSWER_PART, TEXT}, {at "action.commands[]", SR_ANSWER_PART, TEXT},       \
-        {at "operation.diff", SR_ANSWER_PART, TEXT},                                                         \
+        {at "action.command[]", SR_ANSWER_COMMAND, TEXT}, {at "action.commands[]", SR_ANSWER_COMMAND, TEXT}, \
+        {at "action.working_directory", SR_ANSWER_PART, TEXT}, {at "action.text", SR_ANSWER_PART, TEXT},     \
+        {at "operation.path", SR_ANSWER_PART, TEXT}, {at "operation.diff", SR_ANSWER_PART, TEXT},            \
     {                                                                                                        \
         at "input", SR_ANSWER_PART, TEXT                                                                     \
     }
@@ -127,7 +128,10 @@ static const struct sr_path_spec answer[] = {
     {"type", SR_ANSWER_TYPE, INERT},
     {"sequence_number", SR_ANSWER_SEQUENCE, INERT},
     {"output_index", SR_ANSWER_INDEX, INERT},
+    {"command_index", SR_ANSWER_CALL_INDEX, INERT},
     {"delta", SR_ANSWER_DELTA, TEXT},
+    {"command", SR_ANSWER_COMMAND, TEXT},
+    {"diff", SR_ANSWER_PART, TEXT},
     {"text", SR_ANSWER_PART, TEXT},
     {"refusal", SR_ANSWER_WHOLE_REFUSAL, TEXT},
     {"arguments", SR_ANSWER_WHOLE_ARGUMENTS, TEXT},
@@ -165,6 +169,8 @@ static struct sr_event_kind event_kind(struct sr_bytes type)
         {{"response.mcp_call_arguments.delta", 33}, SR_ANSWER_ARGUMENTS},
         {{"response.custom_tool_call_input.delta", 37}, SR_ANSWER_TEXT},
         {{"response.code_interpreter_call_code.delta", 41}, SR_ANSWER_TEXT},
+        {{"response.shell_call_command.delta", 33}, SR_ANSWER_TEXT},
+        {{"response.apply_patch_call_operation_diff.delta", 46}, SR_ANSWER_TEXT},
     };
     struct sr_event_kind kind = {
         .begins = sr_bytes_eq(type, SR_LIT("response.created")),

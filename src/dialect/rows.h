@@ -20,6 +20,7 @@
 #define SR_ROW_ENCRYPTED(path) {path, SR_AT_MEMBER, SR_CLASS_ENCRYPTED}
 #define SR_ROW_STORED(path)    {path, SR_AT_MEMBER, SR_CLASS_STORED}
 #define SR_ROW_TOKENS(path)    {path, SR_AT_MEMBER, SR_CLASS_TOKENS}
+#define SR_ROW_MIXED(path)     {path, SR_AT_MIXED, SR_CLASS_JUDGED}
 
 /* Members that a request of any dialect may have. `model` is carried: a request is refused unless it is one of
  * the configured names. */
@@ -142,7 +143,7 @@
     SR_ROW_TEXT("functions"), {"functions[]", SR_AT_TOOL, SR_CLASS_JUDGED},                                  \
     SR_ROWS_FUNCTION("functions[]."), SR_ROW_INERT("function_call"),                                         \
     SR_ROW_TEXT("documents"), {"documents[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},                              \
-    SR_ROW_TEXT("documents[].text"), SR_ROW_TEXT("documents[].title"), SR_ROW_TEXT("documents[].content"),   \
+    SR_ROW_TEXT("documents[].text"), SR_ROW_TEXT("documents[].title"), SR_ROW_MIXED("documents[].content"),   \
     {"reasoning_effort", SR_AT_REASONING_EFFORT, SR_CLASS_INERT},                                            \
     {"chat_template_kwargs", SR_AT_KWARGS, SR_CLASS_JUDGED},                                                 \
     {"chat_template_kwargs.*", SR_AT_KWARGS_ITEM, SR_CLASS_JUDGED},                                          \

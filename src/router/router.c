@@ -92,7 +92,10 @@ static int model_apis(struct sr_router_model *out, const struct sr_config_model 
 /* NULL: out of memory. */
 static const char *name_of(const struct sr_config_backend *backend, struct sr_arena *arena)
 {
-    return backend->name[0] ? backend->name : sr_arena_printf(arena, "%s:%d", backend->host, backend->port);
+    if (backend->name[0])
+        return backend->name;
+    return strchr(backend->host, ':') ? sr_arena_printf(arena, "[%s]:%d", backend->host, backend->port)
+                                      : sr_arena_printf(arena, "%s:%d", backend->host, backend->port);
 }
 
 static int model_prepare(struct sr_router_model *out, const struct sr_config_model *model,

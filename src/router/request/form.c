@@ -2,11 +2,13 @@
 #include "router/request/form.h"
 
 #include "dialect/dialect.h"
+#include "json/scan.h"
 
 #include <stdlib.h>
 
-#define ID_MAX     64
-#define BASE64_MIN 16
+#define ID_MAX      64
+#define BASE64_MIN  16
+#define OPENING_MAX 192 /* bytes of a string that say what it links to, or which media it is */
 
 /* ---- words ---- */
 
@@ -178,6 +180,42 @@ static bool starts_with(struct sr_bytes raw, struct sr_bytes with)
     return true;
 }
 
+/* How a string begins for who decodes it: without escapes, and without blanks before it. */
+static struct sr_bytes opening(struct sr_bytes raw, bool escaped, char room[OPENING_MAX])
+{
+    struct sr_bytes begin = sr_bytes_of(raw.p, raw.n < OPENING_MAX ? raw.n : OPENING_MAX);
+    if (escaped) {
+        size_t n;
+        sr_json_unescape_part(begin, begin.n == raw.n, room, &n);
+        begin = sr_bytes_of(room, n);
+    }
+    while (begin.n && (unsigned char)begin.p[0] <= ' ')
+        begin = sr_bytes_of(begin.p + 1, begin.n - 1);
+    return begin;
+}
+
+/* Base64 with escapes of every kind, and with blanks around it. */
+static bool is_escaped_base64(struct sr_bytes raw)
+{
+    char room[OPENING_MAX];
+    size_t letters = 0;
+    bool ended = false;
+    for (size_t at = 0; at < raw.n;) {
+        size_t left = raw.n - at, n;
+        bool last = left <= sizeof room;
+        at += sr_json_unescape_part(sr_bytes_of(raw.p + at, last ? left : sizeof room), last, room, &n);
+        for (size_t i = 0; i < n; i++) {
+            unsigned char c = (unsigned char)room[i];
+            if (c == ' ')
+                ended = letters > 0;
+            else if (c > ' ' && (ended || no_base64[c]))
+                return false;
+            letters += c > ' ';
+        }
+    }
+    return letters >= BASE64_MIN;
+}
+
 /* A data: URL with base64 of something that is no text. */
 static bool is_binary_url(struct sr_bytes raw, bool escaped)
 {
@@ -206,15 +244,6 @@ static bool is_link(struct sr_bytes raw)
     return false;
 }
 
-static enum sr_form media_form(struct sr_bytes raw, bool escaped)
-{
-    if (is_binary_url(raw, escaped))
-        return SR_FORM_UNREAD;
-    if (is_link(raw))
-        return SR_FORM_LINK;
-    return sr_form_is_base64(raw, escaped) || sr_form_is_id(raw) ? SR_FORM_UNREAD : SR_FORM_TEXT;
-}
-
 /* How base64 of media and documents begins: of their first bytes, in groups of three. */
 static const struct {
     struct sr_bytes begin;
@@ -230,23 +259,78 @@ static const struct {
 #define MEDIA_MIN 64 /* characters of base64 that are taken for media by how they begin */
 #define WEBP_AT   12 /* where the kind of a RIFF file ends in its base64 */
 
-unsigned sr_form_hidden(struct sr_bytes raw, bool escaped)
+/* The class of the media whose base64 begins so; SR_CLASS_JUDGED: of none that is known. */
+static unsigned class_of_bytes(struct sr_bytes begin)
 {
-    if (raw.n >= MEDIA_MIN && is_binary_url(raw, escaped))
-        return starts_with(raw, SR_LIT("data:audio"))         ? SR_CLASS_AUDIO
-               : starts_with(raw, SR_LIT("data:application")) ? SR_CLASS_FILE
-                                                              : SR_CLASS_IMAGE;
-    struct sr_bytes rest = raw;
-    if (rest.n > 1 && rest.p[0] == '\\' && rest.p[1] == '/') /* as JSON writers may escape it */
-        rest = sr_bytes_of(rest.p + 1, rest.n - 1);
-    for (size_t i = 0; rest.n >= MEDIA_MIN && i < sizeof media / sizeof media[0]; i++)
-        if (memcmp(rest.p, media[i].begin.p, media[i].begin.n) == 0) {
-            bool webp = media[i].class == SR_CLASS_AUDIO && memcmp(rest.p + WEBP_AT, "RUJQ", 4) == 0;
-            return !sr_form_is_base64(raw, escaped) ? SR_CLASS_JUDGED
-                   : webp                           ? SR_CLASS_IMAGE
-                                                    : media[i].class;
+    for (size_t i = 0; i < sizeof media / sizeof media[0]; i++)
+        if (sr_bytes_starts_with(begin, media[i].begin)) {
+            bool webp = media[i].class == SR_CLASS_AUDIO && begin.n >= WEBP_AT + 4 &&
+                        memcmp(begin.p + WEBP_AT, "RUJQ", 4) == 0;
+            return webp ? SR_CLASS_IMAGE : media[i].class;
         }
     return SR_CLASS_JUDGED;
+}
+
+/* The class of a data: URL that begins so, by its type or, whatever type it states, by its bytes;
+ * SR_CLASS_JUDGED: it states a text, and does not begin like something else. */
+static unsigned class_of_url(struct sr_bytes begin)
+{
+    const char *comma = memchr(begin.p, ',', begin.n);
+    struct sr_bytes kind = sr_bytes_of(begin.p + 5, (comma ? (size_t)(comma - begin.p) : begin.n) - 5);
+    unsigned class = comma ? class_of_bytes(sr_bytes_of(comma + 1, begin.n - (size_t)(comma + 1 - begin.p)))
+                           : SR_CLASS_FILE;
+    if (class != SR_CLASS_JUDGED)
+        return class;
+    if (sr_bytes_contains(kind, SR_LIT("json")) || sr_bytes_contains(kind, SR_LIT("xml")))
+        return SR_CLASS_JUDGED;
+    return starts_with(kind, SR_LIT("audio"))                                         ? SR_CLASS_AUDIO
+           : starts_with(kind, SR_LIT("image")) || starts_with(kind, SR_LIT("video")) ? SR_CLASS_IMAGE
+           : starts_with(kind, SR_LIT("application"))                                 ? SR_CLASS_FILE
+                                                                                      : SR_CLASS_JUDGED;
+}
+
+/* The form of a value where an API has media, files or ids of them. Servers decode the bytes of a data: URL
+ * whatever type it states, and some leave out what is no base64: so no string is only text where an image or
+ * a sound belongs. */
+static enum sr_form media_form(unsigned class, struct sr_bytes raw, bool escaped)
+{
+    char room[OPENING_MAX];
+    bool sensed = class == SR_CLASS_IMAGE || class == SR_CLASS_AUDIO;
+    if (is_binary_url(raw, escaped) || sr_form_is_base64(raw, escaped) || sr_form_is_id(raw))
+        return SR_FORM_UNREAD;
+    struct sr_bytes begin = opening(raw, escaped, room);
+    if (sensed || is_link(begin) || (begin.n == 0 && raw.n > OPENING_MAX))
+        return SR_FORM_LINK;
+    if (starts_with(begin, SR_LIT("data:")))
+        return class_of_url(begin) == SR_CLASS_JUDGED ? SR_FORM_TEXT : SR_FORM_LINK;
+    bool whole = raw.n <= OPENING_MAX;
+    if ((escaped || begin.p != raw.p) &&
+        ((whole && sr_form_is_id(sr_bytes_trim(begin))) || is_escaped_base64(raw)))
+        return SR_FORM_LINK;
+    return SR_FORM_TEXT;
+}
+
+unsigned sr_form_hidden(struct sr_bytes raw, bool escaped)
+{
+    char room[OPENING_MAX];
+    if (raw.n < MEDIA_MIN)
+        return SR_CLASS_JUDGED;
+    struct sr_bytes begin = opening(raw, escaped, room);
+    if (starts_with(begin, SR_LIT("data:")) && sr_bytes_contains(begin, SR_LIT(";base64,")))
+        return class_of_url(begin);
+    unsigned class = class_of_bytes(begin);
+    bool bytes = class != SR_CLASS_JUDGED && (sr_form_is_base64(raw, escaped) || is_escaped_base64(raw));
+    return bytes ? class : SR_CLASS_JUDGED;
+}
+
+bool sr_form_keeps_media(struct sr_bytes key)
+{
+    static const struct sr_bytes names[] = {{"url", 3},    {"uri", 3},   {"data", 4},    {"id", 2},
+                                            {"base64", 6}, {"bytes", 5}, {"b64_json", 8}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (sr_bytes_eq(key, names[i]))
+            return true;
+    return false;
 }
 
 bool sr_form_names_media(struct sr_bytes key)
@@ -284,7 +368,7 @@ enum sr_form sr_form_of(unsigned class, struct sr_bytes raw, bool escaped, bool 
     case SR_CLASS_STORED:
         if (plain)
             return SR_FORM_TEXT;
-        return sr_form_is_word(raw) ? SR_FORM_INERT : media_form(raw, escaped);
+        return sr_form_is_word(raw) ? SR_FORM_INERT : media_form(class & SR_CLASS_MASK, raw, escaped);
     default:
         return SR_FORM_TEXT;
     }

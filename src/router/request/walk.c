@@ -363,6 +363,10 @@ static bool is_loose(const struct sr_walk *walk, uint32_t span)
     case SR_AT_SYSTEM:
     case SR_AT_CONTENT:
     case SR_AT_MESSAGE:
+    case SR_AT_PROMPT:
+    case SR_AT_PROMPT_ITEM:
+    case SR_AT_DOCUMENT:
+    case SR_AT_MIXED:
         return walk->inside;
     default:
         return false;
@@ -381,7 +385,8 @@ static unsigned hidden_class(const struct sr_walk *walk, uint32_t span, struct s
     return form == SR_FORM_UNREAD || form == SR_FORM_LINK ? SR_CLASS_FILE : SR_CLASS_JUDGED;
 }
 
-static bool names_media(struct sr_bytes key)
+/* Whether the value of this key is media by its name; where it stands in one that is, by that one's. */
+static bool is_of_media(struct sr_bytes key, bool within)
 {
     char decoded[KEY_MAX];
     if (key.n > KEY_MAX)
@@ -391,7 +396,7 @@ static bool names_media(struct sr_bytes key)
         sr_json_unescape_part(key, true, decoded, &n);
         key = sr_bytes_of(decoded, n);
     }
-    return sr_form_names_media(key);
+    return sr_form_names_media(key) || (within && sr_form_keeps_media(key));
 }
 
 /* Notes whether the key of an unnamed span names media: of its value, or of what stands in it. */
@@ -400,8 +405,8 @@ static void note_key(struct sr_walk *walk, uint32_t span)
     const struct sr_span *at = &walk->doc->spans[span];
     walk->media = false;
     if (at->id == SR_PATH_TOP && at->key_end >= at->key_start + 2)
-        walk->media =
-            names_media(sr_bytes_of(walk->doc->body.p + at->key_start + 1, at->key_end - at->key_start - 2));
+        walk->media = is_of_media(
+            sr_bytes_of(walk->doc->body.p + at->key_start + 1, at->key_end - at->key_start - 2), false);
 }
 
 /* Decides about one string; true when it is given. */
@@ -414,8 +419,10 @@ static bool take(struct sr_walk *walk, uint32_t span, struct sr_json_string stri
     if (class == SR_CLASS_ENCRYPTED && is_sealed(walk, span, raw, string.escaped))
         return false;
     enum sr_form form = sr_form_of(class, raw, string.escaped, is_plain(doc, span));
-    if (string.key)
-        walk->media = names_media(raw);
+    if (string.key) {
+        walk->media = is_of_media(raw, walk->media);
+        form = form == SR_FORM_LINK ? SR_FORM_TEXT : form;
+    }
     if (form == SR_FORM_TEXT && walk->inside && sr_form_is_word(raw))
         form = SR_FORM_INERT;
     if (form == SR_FORM_TEXT && !string.key) {

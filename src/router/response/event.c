@@ -7,6 +7,7 @@
 
 struct sr_answer_number {
     uint16_t id;
+    bool top; /* a member of the event itself: it counts for all of it */
     uint32_t at[2];
     uint64_t value;
 };
@@ -114,6 +115,7 @@ uint16_t sr_answer_event_text(const struct sr_answer_event *event, const struct 
     bool string = span->kind == SR_JSON_STRING;
     switch (span->id) {
     case SR_ANSWER_PART:
+    case SR_ANSWER_COMMAND:
         return string ? SR_ANSWER_TEXT : 0;
     case SR_ANSWER_DELTA:
         return string ? event->kind.delta : 0;
@@ -139,6 +141,7 @@ bool sr_answer_event_is_whole(const struct sr_answer_event *event, const struct 
 {
     switch (span->id) {
     case SR_ANSWER_PART:
+    case SR_ANSWER_COMMAND:
     case SR_ANSWER_WHOLE_REASONING:
     case SR_ANSWER_WHOLE_REFUSAL:
     case SR_ANSWER_WHOLE_ARGUMENTS:
@@ -147,6 +150,11 @@ bool sr_answer_event_is_whole(const struct sr_answer_event *event, const struct 
     default:
         return event->is_body;
     }
+}
+
+static bool is_nested(const struct sr_span *span)
+{
+    return span->parent != SR_SPAN_NONE || span->flags & SR_SPAN_NESTED;
 }
 
 static void read_numbers(struct sr_answer_event *event)
@@ -159,7 +167,7 @@ static void read_numbers(struct sr_answer_event *event)
             span->kind != SR_JSON_NUMBER || !sr_bytes_to_u64(sr_span_raw(span, event->data), &value))
             continue;
         struct sr_answer_number *number = &event->numbers[event->n_numbers++];
-        *number = (struct sr_answer_number){.id = span->id, .value = value};
+        *number = (struct sr_answer_number){.id = span->id, .top = !is_nested(span), .value = value};
         memcpy(number->at, span->index, sizeof span->index);
     }
 }
@@ -170,8 +178,8 @@ static uint64_t number_of(struct sr_answer_event *event, const struct sr_span *s
         read_numbers(event);
     for (size_t i = 0; i < event->n_numbers; i++) {
         const struct sr_answer_number *number = &event->numbers[i];
-        if (number->id == id && number->at[0] == span->index[0] &&
-            (level == 0 || number->at[1] == span->index[1]))
+        bool same = number->at[0] == span->index[0] && (level == 0 || number->at[1] == span->index[1]);
+        if (number->id == id && (number->top || same))
             return number->value;
     }
     return span->index[level];
@@ -182,9 +190,25 @@ uint64_t sr_answer_event_choice(struct sr_answer_event *event, const struct sr_s
     return number_of(event, span, SR_ANSWER_INDEX, 0);
 }
 
+/* True when the event says as a whole which choice it is of. */
+static bool is_of_one(const struct sr_answer_event *event)
+{
+    for (size_t i = 0; i < event->n_numbers; i++)
+        if (event->numbers[i].id == SR_ANSWER_INDEX && event->numbers[i].top)
+            return true;
+    return false;
+}
+
 uint64_t sr_answer_event_call(struct sr_answer_event *event, const struct sr_span *span)
 {
-    return number_of(event, span, SR_ANSWER_CALL_INDEX, 1);
+    if (!event->numbers)
+        read_numbers(event);
+    if (span->id == SR_ANSWER_COMMAND && is_nested(span))
+        return event->is_body ? 0 : span->index[is_of_one(event) ? 0 : 1];
+    if (span->id == SR_ANSWER_COMMAND || span->id == SR_ANSWER_DELTA ||
+        sr_answer_event_text(event, span) == SR_ANSWER_ARGUMENTS)
+        return number_of(event, span, SR_ANSWER_CALL_INDEX, 1);
+    return 0;
 }
 
 int sr_answer_event_replace(struct sr_answer_event *event, size_t start, size_t end, struct sr_bytes text)

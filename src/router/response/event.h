@@ -77,8 +77,9 @@ bool sr_answer_event_is_whole(const struct sr_answer_event *event, const struct 
  * word is not scanned. */
 bool sr_answer_event_has_usage(struct sr_answer_event *event);
 
-/* The number of the choice, or of the tool call inside of its choice, that contains a span: its `index`,
- * or its position when it has none. */
+/* The number of the choice, or of the tool call or command inside of its choice, that contains a span: its
+ * `index`, or its position when it has none. Texts that are neither have the call 0; so have the commands of
+ * a whole answer. */
 uint64_t sr_answer_event_choice(struct sr_answer_event *event, const struct sr_span *span);
 uint64_t sr_answer_event_call(struct sr_answer_event *event, const struct sr_span *span);
 

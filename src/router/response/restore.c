@@ -223,12 +223,6 @@ static int keep_event(struct sr_restore_text *text, const struct sr_answer_event
     return sr_answer_marks_write(event->raw, event->begin, marks, n, &text->event);
 }
 
-/* The number of the call that a text belongs to. */
-static uint64_t call_of(struct sr_answer_event *event, const struct sr_span *span)
-{
-    return sr_answer_event_text(event, span) == SR_ANSWER_ARGUMENTS ? sr_answer_event_call(event, span) : 0;
-}
-
 static int hold(struct sr_restore *restore, struct sr_answer_event *event, const struct sr_span *span,
                 struct sr_restore_text *text, struct sr_bytes rest)
 {
@@ -238,7 +232,7 @@ static int hold(struct sr_restore *restore, struct sr_answer_event *event, const
         return SR_ELIMIT;
     text->kind = sr_answer_event_text(event, span);
     text->choice = sr_answer_event_choice(event, span);
-    text->call = call_of(event, span);
+    text->call = sr_answer_event_call(event, span);
     int rc = keep_event(text, event, span);
     memcpy(text->held, rest.p, rest.n);
     text->held_n = rc ? 0 : rest.n;
@@ -290,7 +284,8 @@ static int change_text(struct sr_restore *restore, struct sr_answer_event *event
     size_t left = 0;
     *out = (struct change){.span = span};
     if (restore->texts && !whole)
-        held = find_text(restore, kind, sr_answer_event_choice(event, span), call_of(event, span));
+        held =
+            find_text(restore, kind, sr_answer_event_choice(event, span), sr_answer_event_call(event, span));
     if (held)
         text = with_held(event, held, text);
     if (!text.p)

@@ -43,22 +43,26 @@ static struct sr_response_text *find_text(struct sr_response_texts *texts, uint1
     return text;
 }
 
-static bool has_text(const struct sr_response_texts *texts, uint16_t kind, uint64_t choice, uint64_t call)
+/* True when one of the first `n` texts is of this kind, choice and call. */
+static bool has_text(const struct sr_response_texts *texts, size_t n, uint16_t kind, uint64_t choice,
+                     uint64_t call)
 {
-    for (size_t i = 0; i < texts->n; i++)
+    for (size_t i = 0; i < n; i++)
         if (texts->items[i].kind == kind && texts->items[i].choice == choice && texts->items[i].call == call)
             return true;
     return false;
 }
 
-static void add_text(struct sr_response_texts *texts, struct sr_answer_event *event,
+/* `before`: texts that were there before this event, which may repeat them. */
+static void add_text(struct sr_response_texts *texts, size_t before, struct sr_answer_event *event,
                      const struct sr_span *span)
 {
-    bool part = span->id == SR_ANSWER_PART && event->is_body;
+    bool part = span->id == SR_ANSWER_PART || span->id == SR_ANSWER_COMMAND;
     uint16_t kind = sr_answer_event_text(event, span);
     uint64_t choice = sr_answer_event_choice(event, span);
-    uint64_t call = kind == SR_ANSWER_ARGUMENTS ? sr_answer_event_call(event, span) : 0;
-    if (!event->is_body && sr_answer_event_is_whole(event, span) && has_text(texts, kind, choice, call))
+    uint64_t call = sr_answer_event_call(event, span);
+    if (!event->is_body && sr_answer_event_is_whole(event, span) &&
+        has_text(texts, before, kind, choice, call))
         return; /* its pieces were there */
     struct sr_bytes decoded = kind == SR_ANSWER_INPUT ? sr_span_raw(span, event->data)
                                                       : sr_span_text(span, event->data, event->arena);
@@ -98,6 +102,7 @@ static void follow(struct sr_response_texts *texts, struct sr_answer_event *even
 bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_event *event)
 {
     unsigned long long value;
+    size_t before = texts->n;
     if (!sr_answer_event_scan(event))
         return false;
     for (size_t i = 0; i < event->n_spans; i++) {
@@ -105,7 +110,7 @@ bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_eve
         struct sr_bytes raw = sr_span_raw(span, event->data);
         bool string = span->kind == SR_JSON_STRING;
         if (sr_answer_event_text(event, span))
-            add_text(texts, event, span);
+            add_text(texts, before, event, span);
         else if (span->id == SR_ANSWER_CHOICE)
             mark(&texts->choices, sr_answer_event_choice(event, span));
         else if (span->id == SR_ANSWER_FINISH && string)

@@ -178,7 +178,9 @@ int sr_api_follow_start(struct sr_api_follow **out, const struct sr_api_follow_o
         sr_mem_free(f);
         return 400;
     }
-    if (sr_runtime_follow(options->runtime, &f->query.filter, &f->number)) {
+    int rc = sr_runtime_follow(options->runtime, &f->query.filter, &f->number);
+    if (rc) {
+        *why = rc == SR_EBUSY ? "Too many follow requests already." : *why;
         sr_arena_dispose(&f->arena);
         sr_mem_free(f);
         return 503;

@@ -124,7 +124,7 @@ export function overview(root) {
     timer = setTimeout(turn, EVERY_MS);
   }
   get("/api/v1/page/configuration", abort.signal).then((setup) => {
-    for (const m of setup.models || []) for (const b of m.backends || []) backends.set(`${b.scheme}://${b.host}:${b.port}`, b.name);
+    for (const m of setup.models || []) for (const b of m.backends || []) backends.set(`${b.scheme}://${b.host}:${b.port}`, b.name || `${b.host}:${b.port}`);
   }).catch(() => {}); // the URLs say it too
   turn();
   return () => {
