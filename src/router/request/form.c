@@ -112,7 +112,8 @@ bool sr_form_is_id(struct sr_bytes raw)
 
 #define MARK_MAX 24
 
-bool sr_form_is_mark(struct sr_bytes raw)
+/* A mark: at most 24 bytes with at most one space, and no letters or digits of private data. */
+static bool is_mark(struct sr_bytes raw)
 {
     size_t spaces = 0, digits = 0;
     if (raw.n > MARK_MAX)
@@ -151,7 +152,8 @@ static bool has_only_base64(const char *p, size_t n)
     return true;
 }
 
-bool sr_form_is_base64(struct sr_bytes raw, bool escaped)
+/* Base64 (also of URLs), at least 16 characters, with the escapes that JSON writers put into it. */
+static bool is_base64(struct sr_bytes raw, bool escaped)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
     if (raw.n < BASE64_MIN)
@@ -192,7 +194,7 @@ static bool is_binary_url(struct sr_bytes raw, bool escaped)
         return false;
     for (size_t i = 0; i < sizeof binary / sizeof binary[0]; i++)
         if (starts_with(kind, binary[i]))
-            return data.n == 0 || sr_form_is_base64(data, escaped);
+            return data.n == 0 || is_base64(data, escaped);
     return false;
 }
 
@@ -212,7 +214,7 @@ static enum sr_form media_form(struct sr_bytes raw, bool escaped)
         return SR_FORM_UNREAD;
     if (is_link(raw))
         return SR_FORM_LINK;
-    return sr_form_is_base64(raw, escaped) || sr_form_is_id(raw) ? SR_FORM_UNREAD : SR_FORM_TEXT;
+    return is_base64(raw, escaped) || sr_form_is_id(raw) ? SR_FORM_UNREAD : SR_FORM_TEXT;
 }
 
 /* How base64 of media and documents begins: of their first bytes, in groups of three. */
@@ -242,9 +244,7 @@ unsigned sr_form_hidden(struct sr_bytes raw, bool escaped)
     for (size_t i = 0; rest.n >= MEDIA_MIN && i < sizeof media / sizeof media[0]; i++)
         if (memcmp(rest.p, media[i].begin.p, media[i].begin.n) == 0) {
             bool webp = media[i].class == SR_CLASS_AUDIO && memcmp(rest.p + WEBP_AT, "RUJQ", 4) == 0;
-            return !sr_form_is_base64(raw, escaped) ? SR_CLASS_JUDGED
-                   : webp                           ? SR_CLASS_IMAGE
-                                                    : media[i].class;
+            return !is_base64(raw, escaped) ? SR_CLASS_JUDGED : webp ? SR_CLASS_IMAGE : media[i].class;
         }
     return SR_CLASS_JUDGED;
 }
@@ -273,7 +273,7 @@ enum sr_form sr_form_of(unsigned class, struct sr_bytes raw, bool escaped, bool 
     case SR_CLASS_ID:
         return sr_form_is_id(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
     case SR_CLASS_MARK:
-        return sr_form_is_mark(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
+        return is_mark(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
     case SR_CLASS_CARRIED:
         return SR_FORM_INERT;
     case SR_CLASS_IMAGE:
