@@ -297,7 +297,8 @@ static bool agrees(const struct sr_cache_key *wanted, const struct sr_cache_key 
     return !sr_cache_key_is_set(wanted) || memcmp(wanted->bytes, key->bytes, SR_CACHE_KEY) == 0;
 }
 
-bool sr_cache_selector_has(const struct sr_cache_selector *selector, const struct sr_cache_record *record)
+/* True when all members of the selector agree. */
+static bool selector_has(const struct sr_cache_selector *selector, const struct sr_cache_record *record)
 {
     const struct sr_cache_fields *f = &record->f;
     return agrees(&selector->tenant, &f->tenant) && agrees(&selector->user, &f->user) &&
@@ -313,7 +314,7 @@ static void select_bucket(struct sr_memory *memory, struct sr_memory_walk *walk,
     for (; node; node = next) {
         struct sr_entry *entry = (struct sr_entry *)((char *)node - offsetof(struct sr_entry, exact));
         next = node->next;
-        if (entry->added > walk->until || !sr_cache_selector_has(walk->selector, entry->record))
+        if (entry->added > walk->until || !selector_has(walk->selector, entry->record))
             continue;
         walk->found++;
         if (!walk->dry)
@@ -350,7 +351,7 @@ static size_t remove_one(struct sr_memory *memory, const struct sr_cache_selecto
     struct sr_entry *list = NULL;
     lock(memory);
     struct sr_entry *entry = sr_entries_by_exact(&memory->entries, &selector->exact);
-    bool found = entry && sr_cache_selector_has(selector, entry->record);
+    bool found = entry && selector_has(selector, entry->record);
     if (found && !dry) {
         condemn(memory, entry, &list);
         memory->removed++;

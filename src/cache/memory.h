@@ -70,9 +70,6 @@ void sr_memory_walk_begin(struct sr_memory *memory, struct sr_memory_walk *walk,
 /* A few records, in much less than a millisecond. False: these were the last. */
 bool sr_memory_walk_on(struct sr_memory *memory, struct sr_memory_walk *walk);
 
-/* True when all members of the selector agree. */
-bool sr_cache_selector_has(const struct sr_cache_selector *selector, const struct sr_cache_record *record);
-
 /* Removes what has expired, at most `max` records; returns how many. */
 size_t sr_memory_sweep(struct sr_memory *memory, size_t max);
 

@@ -202,8 +202,9 @@ enum sr_signal_type sr_plan_cheapest(uint32_t mask)
     return best;
 }
 
-struct sr_rule_value sr_plan_eval(const struct sr_plan *plan, const struct sr_plan_entry *entry,
-                                  sr_rule_results results)
+/* The value of an entry's tree; without rules yes with confidence 0. */
+static struct sr_rule_value eval(const struct sr_plan *plan, const struct sr_plan_entry *entry,
+                                 sr_rule_results results)
 {
     if (!entry->has_rules)
         return (struct sr_rule_value){.state = SR_RULE_YES};
@@ -214,7 +215,7 @@ struct sr_rule_value sr_plan_eval_entry(const struct sr_plan *plan, const struct
                                         const bool *without, sr_rule_results results)
 {
     static const struct sr_rule_value no = {.state = SR_RULE_NO};
-    return without && without[entry->decision] ? no : sr_plan_eval(plan, entry, results);
+    return without && without[entry->decision] ? no : eval(plan, entry, results);
 }
 
 /* Picks among the entries [from, to) by values[0..): `*winner` is an index in the plan or -1. SR_AGAIN

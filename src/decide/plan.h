@@ -28,8 +28,4 @@ struct sr_plan {
 struct sr_rule_value sr_plan_eval_entry(const struct sr_plan *plan, const struct sr_plan_entry *entry,
                                         const bool *without, sr_rule_results results);
 
-/* The value of an entry's tree; without rules yes with confidence 0. */
-struct sr_rule_value sr_plan_eval(const struct sr_plan *plan, const struct sr_plan_entry *entry,
-                                  sr_rule_results results);
-
 #endif

@@ -58,7 +58,8 @@ double sr_pool_member_reported(const struct sr_pool_member *member)
     return others > 0 ? others : 0;
 }
 
-double sr_pool_member_kv_usage(const struct sr_pool_member *member)
+/* Share of the worker's KV cache that is in use, 0..1; negative: unknown. */
+static double kv_usage(const struct sr_pool_member *member)
 {
     const struct sr_pool_load *load = &member->worker->load;
     if (!atomic_load_explicit(&load->at_ns, memory_order_acquire))
@@ -71,7 +72,7 @@ double sr_pool_member_load(const struct sr_pool_member *member)
     double weight = sr_pool_member_weight(member);
     if (!isfinite(weight) || weight <= 0)
         return HUGE_VAL;
-    double usage = sr_pool_member_kv_usage(member);
+    double usage = kv_usage(member);
     double full = usage > KV_NEARLY_FULL ? (usage - KV_NEARLY_FULL) / (1 - KV_NEARLY_FULL) : 0;
     return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) * (1 + full) *
            sr_outlier_times(member->worker, sr_pool_clock_ns()) / weight;

@@ -196,17 +196,6 @@ void sr_pool_picker_ended(struct sr_pool_picker *picker, struct sr_pool_seat *se
     step(picker, seat, placement, picker->ops->ended);
 }
 
-void sr_pool_picker_stats(struct sr_pool_picker *picker, const struct sr_pool_seat *seat,
-                          struct sr_pool_seat_stats *out)
-{
-    *out = (struct sr_pool_seat_stats){0};
-    if (!picker->ops->stats)
-        return;
-    pthread_mutex_lock(&picker->lock);
-    picker->ops->stats(picker->state, seat->state, seat->slot, out);
-    pthread_mutex_unlock(&picker->lock);
-}
-
 void sr_pool_picker_event(struct sr_pool_picker *picker, const struct sr_pool_worker *worker,
                           const struct sr_pool_kv_event *event)
 {

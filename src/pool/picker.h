@@ -67,8 +67,4 @@ void sr_pool_picker_ended(struct sr_pool_picker *picker, struct sr_pool_seat *se
 void sr_pool_picker_event(struct sr_pool_picker *picker, const struct sr_pool_worker *worker,
                           const struct sr_pool_kv_event *event);
 
-/* All zero where the policy shows nothing. */
-void sr_pool_picker_stats(struct sr_pool_picker *picker, const struct sr_pool_seat *seat,
-                          struct sr_pool_seat_stats *out);
-
 #endif

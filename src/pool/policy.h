@@ -145,8 +145,6 @@ double sr_pool_member_weight(const struct sr_pool_member *member);
 uint32_t sr_pool_member_in_flight(const struct sr_pool_member *member);
 /* Requests that the worker's own report adds to those: of other routers, and those that wait in it. */
 double sr_pool_member_reported(const struct sr_pool_member *member);
-/* Share of the worker's KV cache that is in use, 0..1; negative: unknown. */
-double sr_pool_member_kv_usage(const struct sr_pool_member *member);
 /* Hash of the worker's identity. */
 uint64_t sr_pool_member_hash(const struct sr_pool_member *member);
 /* The policy's own state of it, and its number. */

@@ -1,5 +1,6 @@
 /*
- * sr_runtime: opens and reloads configurations, and owns what outlives them.
+ * sr_runtime: opens and reloads configurations, and owns what outlives them. Its metrics are read in
+ * runtime_metrics.c.
  *
  * The router's pointer is read and swapped under one short lock; nothing slow happens while it is held.
  */
@@ -21,7 +22,6 @@
 #include "router/report/access_log.h"
 #include "router/report/access_text.h"
 #include "router/report/batch_span.h"
-#include "router/report/workers.h"
 #include "select/state/keep.h"
 #include "signal/consult/consult.h"
 #include "trace/context.h"
@@ -39,7 +39,7 @@ struct sr_runtime {
     char *path; /* NULL: the built-in configuration */
     struct sr_runtime_options options;
     pthread_mutex_t lock;   /* protects now and workers */
-    pthread_mutex_t scrape; /* one rendering of the metrics at a time; taken before `lock` */
+    pthread_mutex_t scrape; /* one reader of the metrics at a time; taken before `lock` */
     struct sr_loaded now;
     struct sr_logs logs;
     struct sr_workers *workers;
@@ -308,93 +308,6 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_mem_free(runtime);
 }
 
-static void publish_revision(sr_runtime *runtime)
-{
-    struct sr_router *router = sr_runtime_router(runtime);
-    struct sr_bytes revision = sr_bytes_str(router->config->revision);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_CONFIG_INFO);
-    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, 1, &revision);
-    sr_router_unref(router);
-}
-
-static void publish_cache(sr_runtime *runtime)
-{
-    struct sr_cache_stats stats;
-    sr_cache_stats(runtime->cache, &stats);
-    struct sr_bytes name = sr_bytes_str(stats.backend_name);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_CACHE_ENTRIES);
-    sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_ENTRIES, (double)stats.entries, &name);
-    sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_BYTES, (double)stats.bytes, NULL);
-}
-
-static void publish_history(sr_runtime *runtime)
-{
-    struct sr_history_stats stats;
-    sr_history_stats(runtime->kept, &stats);
-    sr_metrics_set(runtime->metrics, SR_METRIC_REPLAY_RECORDS, (double)stats.entries, NULL);
-    sr_metrics_set(runtime->metrics, SR_METRIC_REPLAY_BYTES, (double)stats.bytes, NULL);
-    sr_metrics_set(runtime->metrics, SR_METRIC_FOLLOWERS, (double)sr_followers_count(runtime->followers),
-                   NULL);
-}
-
-static void publish_work(sr_runtime *runtime)
-{
-    struct sr_workers_stats work = {0};
-    pthread_mutex_lock(&runtime->lock);
-    if (runtime->workers)
-        work = sr_workers_stats(runtime->workers);
-    pthread_mutex_unlock(&runtime->lock);
-    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
-    sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
-}
-
-void sr_runtime_read_metrics(sr_runtime *runtime, sr_metrics_reader *reader, void *ctx)
-{
-    pthread_mutex_lock(&runtime->scrape);
-    publish_revision(runtime);
-    publish_work(runtime);
-    publish_cache(runtime);
-    publish_history(runtime);
-    sr_report_workers(runtime->pool, runtime->metrics);
-    reader(ctx, runtime->metrics);
-    pthread_mutex_unlock(&runtime->scrape);
-}
-
-/* Metrics on their way into text. */
-struct exposure {
-    enum sr_exposition form;
-    struct sr_buf *out;
-    int rc;
-};
-
-static void expose(void *ctx, const struct sr_metrics *metrics)
-{
-    struct exposure *exposure = ctx;
-    exposure->rc = sr_expose_metrics(metrics, exposure->form, exposure->out);
-}
-
-int sr_runtime_expose(sr_runtime *runtime, enum sr_exposition form, struct sr_buf *out)
-{
-    struct exposure exposure = {form, out, SR_OK};
-    sr_runtime_read_metrics(runtime, expose, &exposure);
-    return exposure.rc;
-}
-
-size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
-{
-    struct sr_buf text;
-    sr_buf_init(&text, (size_t)64 << 20);
-    size_t n = sr_runtime_expose(runtime, SR_EXPOSITION_TEXT, &text) ? 0 : text.len;
-    if (size) {
-        size_t copy = n < size ? n : size - 1;
-        if (copy)
-            memcpy(out, text.data, copy);
-        out[copy] = 0;
-    }
-    sr_buf_dispose(&text);
-    return n;
-}
-
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
 {
     return runtime->cache;
@@ -438,6 +351,16 @@ struct sr_history *sr_runtime_live(sr_runtime *runtime)
 struct sr_followers *sr_runtime_followers(sr_runtime *runtime)
 {
     return runtime->followers;
+}
+
+void sr_runtime_begin_scrape(sr_runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->scrape);
+}
+
+void sr_runtime_end_scrape(sr_runtime *runtime)
+{
+    pthread_mutex_unlock(&runtime->scrape);
 }
 
 /* With the lock `scrape`: one begins or ends at a time. */
@@ -551,6 +474,16 @@ bool sr_runtime_hold(sr_runtime *runtime, size_t n, size_t own, size_t limit)
 void sr_runtime_release(sr_runtime *runtime, size_t n)
 {
     atomic_fetch_sub(&runtime->held, n);
+}
+
+struct sr_runtime_work sr_runtime_work(sr_runtime *runtime)
+{
+    struct sr_runtime_work work = {.held = atomic_load(&runtime->held)};
+    pthread_mutex_lock(&runtime->lock);
+    if (runtime->workers)
+        work.queued = sr_workers_stats(runtime->workers).queued;
+    pthread_mutex_unlock(&runtime->lock);
+    return work;
 }
 
 uint64_t sr_runtime_rest_ns(sr_runtime *runtime)

@@ -13,7 +13,7 @@
 #include "history/followers.h"
 #include "history/history.h"
 #include "infer/engine/engine.h"
-#include "observe/exposition.h"
+#include "observe/metrics.h"
 #include "router/router.h"
 #include "router/tokens.h"
 #include "semroute/semroute.h"
@@ -89,6 +89,13 @@ struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **inf
 bool sr_runtime_hold(sr_runtime *runtime, size_t n, size_t own, size_t limit) SR_WARN_UNUSED;
 void sr_runtime_release(sr_runtime *runtime, size_t n);
 
+/* What the runtime has to do now. */
+struct sr_runtime_work {
+    size_t queued; /* jobs that wait for a worker thread */
+    size_t held;   /* bytes of bodies that exchanges keep */
+};
+struct sr_runtime_work sr_runtime_work(sr_runtime *runtime);
+
 /* How long worker threads and the inference engine take for what waits there, as measured lately. */
 uint64_t sr_runtime_rest_ns(sr_runtime *runtime);
 
@@ -101,13 +108,9 @@ uint64_t sr_runtime_told(const sr_runtime *runtime, uint64_t client);
  * metrics off, it has no series of the router itself. */
 struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime);
 
-/* Brings the figures of caches, pools and queues up to date, and calls `reader` with all metrics. No series
- * is removed meanwhile. Other readers wait. */
-typedef void sr_metrics_reader(void *ctx, const struct sr_metrics *metrics);
-void sr_runtime_read_metrics(sr_runtime *runtime, sr_metrics_reader *reader, void *ctx);
-
-/* Appends them in a format for scrapers. SR_ENOMEM, SR_ELIMIT. */
-int sr_runtime_expose(sr_runtime *runtime, enum sr_exposition form, struct sr_buf *out) SR_WARN_UNUSED;
+/* Between the two one thread brings the table up to date and reads it; others wait. */
+void sr_runtime_begin_scrape(sr_runtime *runtime);
+void sr_runtime_end_scrape(sr_runtime *runtime);
 
 /* The worker threads, started at the first call; NULL when none are configured or they cannot be started. */
 struct sr_workers *sr_runtime_workers(sr_runtime *runtime);

@@ -3,6 +3,7 @@
 
 #include "dialect/openai.h"
 #include "router/runtime.h"
+#include "router/runtime_metrics.h"
 #include "serve/readiness.h"
 
 static const struct sr_bytes JSON = {"application/json", sizeof "application/json" - 1};

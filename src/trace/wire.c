@@ -42,7 +42,9 @@ int sr_wire_fixed64(struct sr_buf *out, unsigned field, uint64_t value)
     return sr_buf_append(out, bytes, n);
 }
 
-size_t sr_wire_put_head(uint8_t *out, unsigned field, size_t n)
+/* The tag and the length of a field of `n` bytes, which follow; `put` writes at most 2 * SR_WIRE_VARINT_MAX
+ * bytes and returns their number. */
+static size_t put_head(uint8_t *out, unsigned field, size_t n)
 {
     size_t used = put_tag(out, field, SR_WIRE_BYTES);
     return used + sr_wire_put_varint(out + used, n);
@@ -51,7 +53,7 @@ size_t sr_wire_put_head(uint8_t *out, unsigned field, size_t n)
 int sr_wire_head(struct sr_buf *out, unsigned field, size_t n)
 {
     uint8_t bytes[2 * SR_WIRE_VARINT_MAX];
-    return sr_buf_append(out, bytes, sr_wire_put_head(bytes, field, n));
+    return sr_buf_append(out, bytes, put_head(bytes, field, n));
 }
 
 int sr_wire_bytes(struct sr_buf *out, unsigned field, struct sr_bytes value)

@@ -18,9 +18,7 @@ size_t sr_wire_put_varint(uint8_t *out, uint64_t value);
 int sr_wire_varint(struct sr_buf *out, unsigned field, uint64_t value) SR_WARN_UNUSED;
 int sr_wire_fixed64(struct sr_buf *out, unsigned field, uint64_t value) SR_WARN_UNUSED;
 int sr_wire_bytes(struct sr_buf *out, unsigned field, struct sr_bytes value) SR_WARN_UNUSED;
-/* The tag and the length of a field of `n` bytes, which follow; `put` writes at most 2 * SR_WIRE_VARINT_MAX
- * bytes and returns their number. */
-size_t sr_wire_put_head(uint8_t *out, unsigned field, size_t n);
+/* Its tag and its length alone; its `n` bytes follow. */
 int sr_wire_head(struct sr_buf *out, unsigned field, size_t n) SR_WARN_UNUSED;
 /* Bytes of a field of type bytes with `n` of them. */
 size_t sr_wire_bytes_size(unsigned field, size_t n);

@@ -71,9 +71,6 @@ struct sr_tr_stream {
     sr_json_view echo; /* writer: the client's request */
 };
 
-/* Passes an event from a reader to the writer. SR_ENOMEM, SR_ELIMIT. */
-int sr_tr_emit(struct sr_tr_stream *s, const struct sr_tr_event *event) SR_WARN_UNUSED;
-
 /* For readers: makes a part and emits its BEGIN; the answer is started before if it was not. */
 int sr_tr_stream_begin(struct sr_tr_stream *s, enum sr_tr_kind kind, uint64_t key,
                        sr_json_view id) SR_WARN_UNUSED;
@@ -82,7 +79,6 @@ int sr_tr_stream_begin_call(struct sr_tr_stream *s, bool custom, uint64_t key, s
 int sr_tr_stream_delta(struct sr_tr_stream *s, uint32_t part, sr_json_view text) SR_WARN_UNUSED;
 int sr_tr_stream_signature(struct sr_tr_stream *s, uint32_t part, sr_json_view text) SR_WARN_UNUSED;
 int sr_tr_stream_close(struct sr_tr_stream *s, uint32_t part) SR_WARN_UNUSED;
-int sr_tr_stream_close_all(struct sr_tr_stream *s) SR_WARN_UNUSED;
 int sr_tr_stream_start(struct sr_tr_stream *s) SR_WARN_UNUSED;
 int sr_tr_stream_finish(struct sr_tr_stream *s) SR_WARN_UNUSED;
 int sr_tr_stream_error(struct sr_tr_stream *s, sr_json_view type, sr_json_view message) SR_WARN_UNUSED;

@@ -5,7 +5,8 @@
 
 /* ---- what readers use ---- */
 
-int sr_tr_emit(struct sr_tr_stream *s, const struct sr_tr_event *event)
+/* Passes an event from a reader to the writer. SR_ENOMEM, SR_ELIMIT. */
+static int emit(struct sr_tr_stream *s, const struct sr_tr_event *event)
 {
     return s->writer->write_event(s, event);
 }
@@ -34,7 +35,7 @@ int sr_tr_stream_start(struct sr_tr_stream *s)
     s->started = true;
     if (!s->answer.created)
         s->answer.created = (int64_t)s->tr.settings->now_s;
-    return sr_tr_emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_START});
+    return emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_START});
 }
 
 static int new_part(struct sr_tr_stream *s)
@@ -77,7 +78,7 @@ static int begin(struct sr_tr_stream *s, uint64_t key, struct sr_tr_event *event
     s->open = (uint32_t)s->n_parts;
     event->kind = SR_TR_EVENT_BEGIN;
     event->part = s->open - 1;
-    return rc ? rc : sr_tr_emit(s, event);
+    return rc ? rc : emit(s, event);
 }
 
 int sr_tr_stream_begin(struct sr_tr_stream *s, enum sr_tr_kind kind, uint64_t key, sr_json_view id)
@@ -96,8 +97,8 @@ static int emit_text(struct sr_tr_stream *s, enum sr_tr_event_kind kind, uint32_
     if (!sr_json_view_is_string(text) || sr_tr_is_empty(text) || s->parts[part].closed)
         return SR_OK;
     s->parts[part].any |= kind == SR_TR_EVENT_DELTA;
-    return sr_tr_emit(
-        s, &(struct sr_tr_event){.kind = kind, .part = part, .of = s->parts[part].kind, .text = text});
+    return emit(s,
+                &(struct sr_tr_event){.kind = kind, .part = part, .of = s->parts[part].kind, .text = text});
 }
 
 int sr_tr_stream_delta(struct sr_tr_stream *s, uint32_t part, sr_json_view text)
@@ -123,11 +124,10 @@ int sr_tr_stream_close(struct sr_tr_stream *s, uint32_t part)
     closed->closed = true;
     if (s->open == part + 1)
         s->open = 0;
-    return sr_tr_emit(
-        s, &(struct sr_tr_event){.kind = SR_TR_EVENT_CLOSE, .part = part, .of = s->parts[part].kind});
+    return emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_CLOSE, .part = part, .of = s->parts[part].kind});
 }
 
-int sr_tr_stream_close_all(struct sr_tr_stream *s)
+static int close_all(struct sr_tr_stream *s)
 {
     int rc = SR_OK;
     for (uint32_t i = 0; i < s->n_parts && !rc; i++)
@@ -139,9 +139,9 @@ int sr_tr_stream_finish(struct sr_tr_stream *s)
 {
     int rc = sr_tr_stream_start(s);
     if (!rc)
-        rc = sr_tr_stream_close_all(s);
+        rc = close_all(s);
     if (!rc)
-        rc = sr_tr_emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_END});
+        rc = emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_END});
     s->done = !rc;
     return rc;
 }
@@ -155,7 +155,7 @@ int sr_tr_stream_error(struct sr_tr_stream *s, sr_json_view type, sr_json_view m
     if (!sr_json_view_is_string(message))
         event.text = sr_bytes_of(text, sizeof text - 1);
     s->done = s->failed = true;
-    return sr_tr_emit(s, &event);
+    return emit(s, &event);
 }
 
 uint32_t sr_tr_stream_find(const struct sr_tr_stream *s, uint64_t key)

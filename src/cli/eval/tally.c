@@ -130,7 +130,8 @@ static size_t filled(const struct sr_tally_group *group)
     return n;
 }
 
-void sr_tally_put_text(const struct sr_tally *tally, struct sr_report *report)
+/* One table for each key that tells more than the whole. */
+static void put_text(const struct sr_tally *tally, struct sr_report *report)
 {
     for (int key = 0; key < SR_TALLY_KEYS; key++) {
         bool always = key == SR_TALLY_TIER || key == SR_TALLY_LANG || key == SR_TALLY_GROUP;
@@ -194,7 +195,7 @@ double sr_tally_mean(const struct sr_tally *tally, size_t rate, size_t *files)
 void sr_tally_put_end(const struct sr_tally *tally, double us, bool as_json, struct sr_report *report)
 {
     if (!as_json) {
-        sr_tally_put_text(tally, report);
+        put_text(tally, report);
         sr_report_put(report, "\ntime  %.1f us a row\n", us);
         return;
     }

@@ -60,9 +60,6 @@ void sr_tally_dispose(struct sr_tally *tally);
 /* SR_ENOMEM. */
 int sr_tally_add(struct sr_tally *tally, const struct sr_tally_row *row) SR_WARN_UNUSED;
 
-/* One table for each key that tells more than the whole. */
-void sr_tally_put_text(const struct sr_tally *tally, struct sr_report *report);
-
 /* Members of an object: the share of each tier, "tiers":{"linear":0.58,"neural":0.42}, and
  * "by":{"file":{"a.jsonl":{"rows":3,"recall":...}},...}. */
 void sr_tally_put_json(const struct sr_tally *tally, struct sr_report *report);

@@ -38,6 +38,24 @@ static enum found found(bool whole)
     return whole ? FOUND_WHOLE : FOUND_PARTLY;
 }
 
+/* True when there is no such score, or a lenient load dropped a part of it. */
+static bool is_partial_score(const struct sr_binder *b, const struct sr_yaml_node *projections,
+                             const struct sr_config *config, const char *name)
+{
+    const struct sr_yaml_node *scores = sr_yaml_get(projections, "scores");
+    for (size_t i = 0; i < config->n_scores; i++) {
+        const struct sr_yaml_node *score = sr_link_item(scores, i), *inputs = sr_yaml_get(score, "inputs");
+        bool partial = sr_bind_is_partial(b, score) || sr_bind_is_partial(b, inputs);
+        for (size_t k = 0; inputs && k < inputs->count; k++)
+            partial = partial || sr_bind_is_partial(b, inputs->items[k]);
+        if (strcmp(config->scores[i].name, name) == 0)
+            return partial;
+    }
+    if (b->shared && b->shared != config)
+        return is_partial_score(b, sr_yaml_get(b->shared_routing, "projections"), b->shared, name);
+    return true;
+}
+
 /* `projection` names the outputs of mappings. */
 static enum found find_band(const struct sr_binder *b, const struct sr_config *config,
                             const struct sr_yaml_node *routing, struct sr_nearest *nearest)
@@ -47,7 +65,7 @@ static enum found find_band(const struct sr_binder *b, const struct sr_config *c
     for (size_t i = 0; i < config->n_mappings; i++)
         for (size_t k = 0; k < config->mappings[i].n_bands; k++) {
             if (sr_bytes_eq(sr_bytes_str(config->mappings[i].bands[k].name), nearest->word))
-                return found(!sr_link_is_partial_score(b, projections, config, config->mappings[i].source) &&
+                return found(!is_partial_score(b, projections, config, config->mappings[i].source) &&
                              !sr_bind_is_partial(b, sr_link_item(mappings, i)));
             sr_nearest_try(nearest, config->mappings[i].bands[k].name);
         }
@@ -79,23 +97,6 @@ static enum found find(const struct sr_binder *b, const struct sr_config *config
         return own;
     return list ? find_rule(b, b->shared, b->shared_routing, list, nearest)
                 : find_band(b, b->shared, b->shared_routing, nearest);
-}
-
-bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_node *projections,
-                              const struct sr_config *config, const char *name)
-{
-    const struct sr_yaml_node *scores = sr_yaml_get(projections, "scores");
-    for (size_t i = 0; i < config->n_scores; i++) {
-        const struct sr_yaml_node *score = sr_link_item(scores, i), *inputs = sr_yaml_get(score, "inputs");
-        bool partial = sr_bind_is_partial(b, score) || sr_bind_is_partial(b, inputs);
-        for (size_t k = 0; inputs && k < inputs->count; k++)
-            partial = partial || sr_bind_is_partial(b, inputs->items[k]);
-        if (strcmp(config->scores[i].name, name) == 0)
-            return partial;
-    }
-    if (b->shared && b->shared != config)
-        return sr_link_is_partial_score(b, sr_yaml_get(b->shared_routing, "projections"), b->shared, name);
-    return true;
 }
 
 struct sr_bytes sr_link_base_name(const char *type, const char *name, const char **wrong)

@@ -27,8 +27,4 @@ const char *sr_link_rule_at(const struct sr_config *config, const struct sr_fiel
  * `*wrong` is set where the name has not the form of its type. */
 struct sr_bytes sr_link_base_name(const char *type, const char *name, const char **wrong);
 
-/* True when there is no such score, or a lenient load dropped a part of it. */
-bool sr_link_is_partial_score(const struct sr_binder *b, const struct sr_yaml_node *projections,
-                              const struct sr_config *config, const char *name);
-
 #endif

@@ -141,7 +141,8 @@ void sr_enc_files_close(struct sr_enc_files *files)
 
 /* ---- finding ---- */
 
-const struct sr_tensor *sr_enc_find(const struct sr_enc_files *files, const char *name)
+/* By its whole name, NULL. */
+static const struct sr_tensor *find_tensor(const struct sr_enc_files *files, const char *name)
 {
     const struct sr_tensor *t = NULL;
     for (size_t i = 0; i < files->n && !t; i++)
@@ -175,7 +176,7 @@ static const struct sr_tensor *find_joined(const struct sr_enc_files *files, siz
 {
     char whole[2 * SR_ENC_NAME_MAX];
     int n = snprintf(whole, sizeof whole, "%.*s%s", (int)prefix, files->prefix, name);
-    return n > 0 && (size_t)n < sizeof whole ? sr_enc_find(files, whole) : NULL;
+    return n > 0 && (size_t)n < sizeof whole ? find_tensor(files, whole) : NULL;
 }
 
 /* Before 2019 the parameters of norms were called gamma and beta; such files are still about. */

@@ -151,7 +151,9 @@ static double alpha_of(const struct sr_enc_adapter *adapter, const struct sr_ten
     return alpha;
 }
 
-bool sr_enc_base_name(sr_json_view value, char name[SR_ENC_NAME_MAX + 1])
+/* The last part of a base's name, which may be a path of another machine or a name of a hub; "" for no
+ * string. False: it cannot be the name of a folder. */
+static bool base_name(sr_json_view value, char name[SR_ENC_NAME_MAX + 1])
 {
     char text[SR_ENC_NAME_MAX + 1];
     name[0] = '\0';
@@ -173,7 +175,7 @@ void sr_enc_base_read(char name[SR_ENC_NAME_MAX + 1], const char *folder)
     struct sr_enc_json json;
     name[0] = '\0';
     if (sr_enc_json_open(&json, folder, "adapter_config.json", true, NULL) == SR_OK) {
-        (void)sr_enc_base_name(sr_json_view_get(json.root, "base_model_name_or_path"), name);
+        (void)base_name(sr_json_view_get(json.root, "base_model_name_or_path"), name);
         sr_enc_json_close(&json);
     }
 }
@@ -204,7 +206,7 @@ static int read_config(struct sr_enc_adapter *a, const char *folder, struct sr_e
         rc = sr_enc_json_number(json, json->root, "lora_alpha", ALPHA_MIN, ALPHA_MAX, &a->alpha, err);
     if (rc == SR_OK && (!a->rank || a->alpha <= 0))
         rc = sr_err_set(err, SR_EPARSE, "%s: `r` and `lora_alpha` are needed", json->path);
-    if (rc == SR_OK && !sr_enc_base_name(sr_json_view_get(json->root, "base_model_name_or_path"), a->base))
+    if (rc == SR_OK && !base_name(sr_json_view_get(json->root, "base_model_name_or_path"), a->base))
         rc = sr_err_set(err, SR_EPARSE, "%s: `base_model_name_or_path` names no folder", json->path);
     if (rc)
         return rc;

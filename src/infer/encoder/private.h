@@ -140,9 +140,6 @@ int sr_enc_files_open_one(struct sr_enc_files *files, const char *folder, const 
                           struct sr_err *err) SR_WARN_UNUSED;
 void sr_enc_files_close(struct sr_enc_files *files);
 
-/* By its whole name, NULL. */
-const struct sr_tensor *sr_enc_find(const struct sr_enc_files *files, const char *name);
-
 /* Finds what stands before `anchor` in the shortest name that ends with it: the prefix of the trunk. */
 int sr_enc_find_prefix(struct sr_enc_files *files, const char *anchor, struct sr_err *err) SR_WARN_UNUSED;
 
@@ -187,11 +184,8 @@ struct sr_enc_adapter {
  * without pairs is an error. Close it in any case. */
 int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, const char *weights, bool needed,
                         struct sr_err *err) SR_WARN_UNUSED;
-/* The last part of a base's name, which may be a path of another machine or a name of a hub; "" for no
- * string. False: it cannot be the name of a folder. */
-bool sr_enc_base_name(sr_json_view value, char name[SR_ENC_NAME_MAX + 1]);
 
-/* That of the adapter in `folder`; "" where it says none. */
+/* The last part of the name of the base of the adapter in `folder`; "" where it says none. */
 void sr_enc_base_read(char name[SR_ENC_NAME_MAX + 1], const char *folder);
 /* SR_EMISMATCH when a pair was left over that would change the trunk; with `whole` also when another tensor
  * than a head's is in the file. */
@@ -294,10 +288,6 @@ int sr_enc_norm_load(struct sr_encoder *e, const char *module, bool bias, struct
 
 /* The rows and the buckets of relative positions. */
 int sr_enc_relative_load(struct sr_encoder *e, struct sr_err *err) SR_WARN_UNUSED;
-
-/* The bucket, from -span to span, of the distance query - key (make_log_bucket_position of transformers, in
- * its float arithmetic). Beyond `distances` it may be larger; callers clamp it. */
-long sr_enc_bucket(const struct sr_enc_config *config, long distance);
 
 /* Distances up to here have a row each, in their order. */
 static inline size_t sr_enc_straight(const struct sr_enc_config *config)

@@ -14,7 +14,9 @@
 
 #define ALIGN 64u
 
-long sr_enc_bucket(const struct sr_enc_config *c, long distance)
+/* The bucket, from -span to span, of the distance query - key (make_log_bucket_position of transformers, in
+ * its float arithmetic). Beyond `distances` it may be larger; callers clamp it. */
+static long bucket_of(const struct sr_enc_config *c, long distance)
 {
     long middle = (long)c->buckets / 2, away = labs(distance);
     if (!c->buckets || away <= middle)
@@ -28,7 +30,7 @@ long sr_enc_bucket(const struct sr_enc_config *c, long distance)
 /* The row, of those as they are loaded, for the distance query - key. */
 static int32_t row_of(const struct sr_enc_config *c, long distance)
 {
-    long span = (long)c->span, row = sr_enc_bucket(c, distance) + span;
+    long span = (long)c->span, row = bucket_of(c, distance) + span;
     return (int32_t)(row < 0 ? 0 : row > 2 * span - 1 ? 2 * span - 1 : row);
 }
 

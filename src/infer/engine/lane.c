@@ -37,7 +37,7 @@
 /* A workspace that grew beyond this is given back when nothing long waits. */
 #define WORK_KEPT ((size_t)32 << 20)
 
-struct sr_bytes sr_infer_lane_name(const struct sr_infer_lane *lane)
+static struct sr_bytes lane_name(const struct sr_infer_lane *lane)
 {
     return lane->index == SR_INFER_LONG ? SR_LIT("long") : SR_LIT("short");
 }
@@ -208,7 +208,7 @@ static void compute(struct sr_infer_lane *lane, size_t n, int status[])
 static void measure(const struct sr_infer_lane *lane, size_t n, uint64_t run_ns)
 {
     struct sr_metrics *metrics = lane->infer->metrics;
-    struct sr_bytes name = sr_infer_lane_name(lane);
+    struct sr_bytes name = lane_name(lane);
     if (!metrics)
         return;
     sr_metrics_add(metrics, SR_METRIC_INFER_BATCH_JOBS, (double)n, &name);
@@ -245,7 +245,7 @@ static void gather_origins(struct sr_infer_lane *lane, size_t n, const int statu
 static void tell(const struct sr_infer_lane *lane, size_t n, uint64_t began_ns, uint64_t ended_ns)
 {
     const struct sr_infer *infer = lane->infer;
-    const struct sr_infer_batch batch = {.lane = sr_infer_lane_name(lane).p,
+    const struct sr_infer_batch batch = {.lane = lane_name(lane).p,
                                          .began_ns = began_ns,
                                          .ended_ns = ended_ns,
                                          .jobs = n,

@@ -41,9 +41,6 @@ struct sr_infer_queue {
 void sr_infer_queue_put(struct sr_infer_queue *queue, struct sr_infer_job *job, struct sr_infer_job *near);
 void sr_infer_queue_drop(struct sr_infer_queue *queue, struct sr_infer_job *job);
 
-/* Drops it, and counts its tokens as served. */
-void sr_infer_queue_take(struct sr_infer_queue *queue, struct sr_infer_job *job);
-
 /* The flow of a client, with jobs or without. */
 struct sr_infer_flow *sr_infer_queue_flow(struct sr_infer_queue *queue, uint64_t client);
 
@@ -127,7 +124,5 @@ void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job, bool 
 
 /* The lock is not held, the job's state is SR_INFER_DONE: drops its encoder and calls `done`. */
 void sr_infer_finish(struct sr_infer_job *job, int status);
-
-struct sr_bytes sr_infer_lane_name(const struct sr_infer_lane *lane);
 
 #endif

@@ -76,7 +76,8 @@ void sr_infer_queue_drop(struct sr_infer_queue *queue, struct sr_infer_job *job)
         deactivate(queue, flow);
 }
 
-void sr_infer_queue_take(struct sr_infer_queue *queue, struct sr_infer_job *job)
+/* Drops it, and counts its tokens as served. */
+static void queue_take(struct sr_infer_queue *queue, struct sr_infer_job *job)
 {
     struct sr_infer_flow *flow = sr_infer_queue_flow(queue, job->client);
     queue->served = flow->served > queue->served ? flow->served : queue->served;
@@ -132,7 +133,7 @@ void sr_infer_set_queue_metrics(const struct sr_infer *infer)
 void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job, bool taken)
 {
     struct sr_infer *infer = lane->infer;
-    (taken ? sr_infer_queue_take : sr_infer_queue_drop)(&lane->queues[job->priority], job);
+    (taken ? queue_take : sr_infer_queue_drop)(&lane->queues[job->priority], job);
     lane->jobs--;
     lane->tokens -= job->item.n_ids;
     infer->jobs--;

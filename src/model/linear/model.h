@@ -25,8 +25,7 @@ struct sr_linear {
     char *names; /* the labels' and the task's text, one allocation */
 };
 
-/* The ops of classifier.h, in linear.c and open.c. */
+/* An op of classifier.h. */
 int sr_linear_answer(struct sr_classifier *self, struct sr_classifier_query *query);
-void sr_linear_free(struct sr_classifier *self);
 
 #endif

@@ -15,10 +15,18 @@ extern const unsigned char sr_embed_domain_model_end[];
 extern const unsigned char sr_embed_jailbreak_model[];
 extern const unsigned char sr_embed_jailbreak_model_end[];
 
+static void linear_free(struct sr_classifier *self)
+{
+    struct sr_linear *m = (struct sr_linear *)self;
+    sr_safetensors_close(m->file);
+    sr_mem_free(m->names);
+    sr_mem_free(m);
+}
+
 static const struct sr_classifier_ops ops = {
     .name = "linear",
     .answer = sr_linear_answer,
-    .free = sr_linear_free,
+    .free = linear_free,
 };
 
 static int bad(struct sr_err *err, const char *what)
@@ -187,14 +195,6 @@ int sr_linear_open_jailbreak(struct sr_linear **out, struct sr_err *err)
 {
     size_t n = (size_t)(sr_embed_jailbreak_model_end - sr_embed_jailbreak_model);
     return sr_linear_open_memory(out, sr_embed_jailbreak_model, n, NULL, err);
-}
-
-void sr_linear_free(struct sr_classifier *self)
-{
-    struct sr_linear *m = (struct sr_linear *)self;
-    sr_safetensors_close(m->file);
-    sr_mem_free(m->names);
-    sr_mem_free(m);
 }
 
 struct sr_linear *sr_linear_ref(struct sr_linear *model)

@@ -75,7 +75,7 @@ static int set_add(struct sr_tokenizer *t, size_t index, struct sr_err *err)
     return rc ? out_of_memory(err) : SR_OK;
 }
 
-int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err)
+static int open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err)
 {
     sr_json_view value;
     size_t n = 0, at = 0;
@@ -190,7 +190,7 @@ static int open_processor(struct sr_tokenizer *t, sr_json_view json, struct sr_e
     return rc ? rc : put_pair(t, sr_json_view_get(json, "sep"), false, err);
 }
 
-int sr_tok_open_template(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err)
+static int open_processors(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err)
 {
     sr_json_view processor;
     size_t at = 0;
@@ -231,9 +231,9 @@ static int compile(struct sr_tokenizer *t, sr_json_view root, struct sr_err *err
     if (rc == SR_OK)
         rc = sr_tok_open_model(t, model, added, err);
     if (rc == SR_OK)
-        rc = sr_tok_open_added(t, added, err);
+        rc = open_added(t, added, err);
     if (rc == SR_OK)
-        rc = sr_tok_open_template(t, processor, err);
+        rc = open_processors(t, processor, err);
     return rc;
 }
 

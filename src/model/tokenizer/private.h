@@ -259,8 +259,6 @@ int sr_tok_open_charsmap(struct sr_tokenizer *t, struct sr_bytes json, const str
                          struct sr_err *err);
 /* An id of the document: an integer in range; raises *size above it. */
 int sr_tok_see_id(struct sr_bytes value, const char *where, size_t *size, struct sr_err *err);
-int sr_tok_open_template(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
-int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 
 /* ---- the working memory of a call ---- */
 

@@ -16,7 +16,8 @@ static void arena_free(void *arena, void *p)
     (void)arena, (void)p;
 }
 
-ProtobufCAllocator sr_protobuf_arena(struct sr_arena *arena)
+/* Borrows `arena`; valid as long as it. */
+static ProtobufCAllocator allocator_of(struct sr_arena *arena)
 {
     return (ProtobufCAllocator){.alloc = arena_alloc, .free = arena_free, .allocator_data = arena};
 }
@@ -79,7 +80,7 @@ static bool depth_is_sane(const ProtobufCMessageDescriptor *type, const char *p,
 int sr_protobuf_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *type, struct sr_arena *arena,
                        struct sr_bytes bytes)
 {
-    ProtobufCAllocator allocator = sr_protobuf_arena(arena);
+    ProtobufCAllocator allocator = allocator_of(arena);
     *out = NULL;
     if (!depth_is_sane(type, bytes.p, bytes.p + bytes.n, 1))
         return SR_EPARSE;

@@ -12,9 +12,6 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* Borrows `arena`; valid as long as it. */
-ProtobufCAllocator sr_protobuf_arena(struct sr_arena *arena);
-
 /* Decodes `bytes` as a message of `type` into `arena`. Unknown fields are ignored; nested messages deeper
  * than 64 and malformed bytes are SR_EPARSE; SR_ENOMEM at the arena's limit. */
 int sr_protobuf_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *type, struct sr_arena *arena,

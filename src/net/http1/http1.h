@@ -131,7 +131,4 @@ int sr_http1_write_end(struct sr_buf *out) SR_WARN_UNUSED;
 #define SR_HTTP1_CHUNK_END      SR_LIT("0\r\n\r\n")
 struct sr_bytes sr_http1_chunk_head(char out[SR_HTTP1_CHUNK_HEAD_MAX], size_t size);
 
-/* Standard reason of a status; "Unknown" when it has none. */
-struct sr_bytes sr_http1_reason(int status);
-
 #endif

@@ -46,7 +46,8 @@ static const struct {
     {505, "HTTP Version Not Supported"},
 };
 
-struct sr_bytes sr_http1_reason(int status)
+/* Standard reason of a status; "Unknown" when it has none. */
+static struct sr_bytes reason_of(int status)
 {
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].status == status)
@@ -135,7 +136,7 @@ int sr_http1_write_status_line(struct sr_buf *out, int status, struct sr_bytes r
     if (status < 100 || status > 599 || !sr_http1_header_ok(SR_LIT("x"), reason))
         return SR_EINVAL;
     if (!reason.n)
-        parts[3] = sr_http1_reason(status);
+        parts[3] = reason_of(status);
     return append_parts(out, parts, 5);
 }
 

@@ -131,10 +131,6 @@ void sr_http2_memory_dispose(struct sr_http2_memory *memory);
 
 /* ---- stream.c ---- */
 
-/* nghttp2's data source callback for body bytes. */
-ssize_t sr_http2_stream_read(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
-                             uint32_t *flags, nghttp2_data_source *source, void *ctx);
-
 /* Frees a stream whose handler was notified of its end or never knew it. */
 void sr_http2_stream_free(struct sr_http2_stream *stream);
 

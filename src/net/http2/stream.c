@@ -105,8 +105,9 @@ static int trailers_submit(struct sr_http2_stream *stream)
     return rv;
 }
 
-ssize_t sr_http2_stream_read(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
-                             uint32_t *flags, nghttp2_data_source *source, void *ctx)
+/* nghttp2's data source callback for body bytes. */
+static ssize_t stream_read(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length, uint32_t *flags,
+                           nghttp2_data_source *source, void *ctx)
 {
     struct sr_http2_stream *stream = source->ptr;
     size_t n = stream->out.len - stream->sent;
@@ -198,7 +199,7 @@ int sr_http2_stream_inform(struct sr_http2_stream *stream, int status)
 int sr_http2_stream_respond(struct sr_http2_stream *stream, int status, const struct sr_http2_header *headers,
                             size_t count, bool end)
 {
-    nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = sr_http2_stream_read};
+    nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = stream_read};
     nghttp2_nv nv[HEADERS_MAX];
     char text[16];
     if (is_over(stream))

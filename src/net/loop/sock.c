@@ -72,11 +72,25 @@ static void attempt_free(struct sr_conn *conn)
     conn->attempt = NULL;
 }
 
+/* Releases all resources at once; the memory is freed after the stack has unwound. */
+static void conn_release(struct sr_conn *conn)
+{
+    conn->closed = true;
+    conn->lingering = false;
+    sr_timer_stop(&conn->timer);
+    attempt_free(conn);
+    sr_conn_handle_close(conn);
+    if (conn->released)
+        conn->released(conn->released_ctx, conn->released_arg);
+    conn->released = NULL;
+    sr_loop_defer(conn->loop, &conn->task);
+}
+
 static void timer_fired(void *ctx)
 {
     struct sr_conn *conn = ctx;
     if (conn->lingering) {
-        sr_conn_release(conn);
+        conn_release(conn);
     } else if (conn->state == SR_CONN_CONNECTING) {
         conn->attempt->timed_out(conn);
     } else {
@@ -99,19 +113,6 @@ struct sr_conn *sr_conn_new(struct sr_loop *loop)
     return conn;
 }
 
-void sr_conn_release(struct sr_conn *conn)
-{
-    conn->closed = true;
-    conn->lingering = false;
-    sr_timer_stop(&conn->timer);
-    attempt_free(conn);
-    sr_conn_handle_close(conn);
-    if (conn->released)
-        conn->released(conn->released_ctx, conn->released_arg);
-    conn->released = NULL;
-    sr_loop_defer(conn->loop, &conn->task);
-}
-
 void sr_conn_set_released(struct sr_conn *conn, void (*released)(void *ctx, void *arg), void *ctx, void *arg)
 {
     conn->released = released;
@@ -122,7 +123,7 @@ void sr_conn_set_released(struct sr_conn *conn, void (*released)(void *ctx, void
 void sr_conn_close(struct sr_conn **conn)
 {
     if (*conn)
-        sr_conn_release(*conn);
+        conn_release(*conn);
     *conn = NULL;
 }
 
@@ -161,7 +162,7 @@ static int conn_break_write(struct sr_conn *conn, int status)
 void sr_conn_tell_failure(struct sr_conn *conn)
 {
     if (conn->lingering) {
-        sr_conn_release(conn);
+        conn_release(conn);
     } else if (!conn->closed && !conn->fail_told) {
         conn->fail_told = true;
         conn->events->failed(conn->ctx, conn->fail_code, conn->fail_text);
@@ -185,7 +186,7 @@ static void write_done(uv_write_t *request, int status)
         if (conn->state == SR_CONN_BROKEN)
             sr_conn_tell_failure(conn);
     } else if (conn->lingering && conn->eof && conn->queued == 0) {
-        sr_conn_release(conn);
+        conn_release(conn);
     } else if (conn->queued == 0 && !conn->closed && conn->state == SR_CONN_OPEN && conn->events->drained) {
         conn->events->drained(conn->ctx);
     }
@@ -422,7 +423,7 @@ void sr_conn_finish(struct sr_conn **slot, uint32_t linger_ms)
     if (!conn)
         return;
     if (conn->state != SR_CONN_OPEN || (conn->eof && !conn->queued)) {
-        sr_conn_release(conn);
+        conn_release(conn);
         return;
     }
     sr_conn_shutdown(conn);
@@ -446,7 +447,7 @@ static void tell_eof(struct sr_conn *conn)
 {
     if (conn->lingering) {
         if (conn->queued == 0)
-            sr_conn_release(conn);
+            conn_release(conn);
         return;
     }
     if (conn->closed || conn->paused || conn->eof_told)
@@ -623,7 +624,8 @@ bool sr_conn_address(const struct sr_conn *conn, struct sockaddr_storage *out)
     return conn->handle && uv_tcp_getpeername(&conn->handle->tcp, (struct sockaddr *)out, &size) == 0;
 }
 
-void sr_sock_address_format(const struct sockaddr *address, char out[SR_SOCK_ADDRESS_MAX])
+/* Formats an address as "1.2.3.4:80" or "[::1]:80". */
+static void format_address(const struct sockaddr *address, char out[SR_SOCK_ADDRESS_MAX])
 {
     char text[INET6_ADDRSTRLEN] = "";
     if (address->sa_family == AF_INET6) {
@@ -646,7 +648,7 @@ const char *sr_conn_peer(const struct sr_conn *conn)
 {
     struct sockaddr_storage address;
     if (!conn->peer[0] && sr_conn_address(conn, &address))
-        sr_sock_address_format((struct sockaddr *)&address, ((struct sr_conn *)conn)->peer);
+        format_address((struct sockaddr *)&address, ((struct sr_conn *)conn)->peer);
     return conn->peer;
 }
 

@@ -61,9 +61,6 @@ struct sr_conn {
 
 struct sr_conn *sr_conn_new(struct sr_loop *loop);
 
-/* Releases all resources at once; the memory is freed after the stack has unwound. */
-void sr_conn_release(struct sr_conn *conn);
-
 /* The libuv handle: an attempt opens and closes one per address. Closing has no effect without one. */
 int sr_conn_handle_open(struct sr_conn *conn) SR_WARN_UNUSED;
 void sr_conn_handle_close(struct sr_conn *conn);
@@ -85,8 +82,5 @@ void sr_conn_became_open(struct sr_conn *conn);
  * its handshake) after `accepted` has returned: sr_conn_accept_begin. */
 int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, int fd, sr_tls_context *tls) SR_WARN_UNUSED;
 void sr_conn_accept_begin(struct sr_conn *conn);
-
-/* Formats an address as "1.2.3.4:80" or "[::1]:80". */
-void sr_sock_address_format(const struct sockaddr *address, char out[SR_SOCK_ADDRESS_MAX]);
 
 #endif

@@ -2,10 +2,10 @@
  * The internals of an exchange: the states of its stages, and where it is on its way.
  *
  * For the files of this folder; doors call what its other headers declare for them. Calls go one way:
- * exchange.c (begin, body, end) and answer.c begin; phases.c takes a whole request from phase to phase;
- * phases make a reply (reply.c) or a verdict to forward (send.c); all of them write facts through record.c.
- * Phases call stages; a stage calls back only through a function that it was given. docs/internals/request.md
- * describes the states.
+ * exchange.c (begin, end), body.c (called by it) and answer.c begin; phases.c takes a whole request from
+ * phase to phase; phases make a reply (reply.c) or a verdict to forward (send.c); all of them write facts
+ * through record.c. Phases call stages; a stage calls back only through a function that it was given.
+ * docs/internals/request.md describes the states.
  */
 #ifndef SR_ROUTER_EXCHANGE_EXCHANGE_H
 #define SR_ROUTER_EXCHANGE_EXCHANGE_H

@@ -114,7 +114,8 @@ bool sr_form_is_id(struct sr_bytes raw)
 
 #define MARK_MAX 24
 
-bool sr_form_is_mark(struct sr_bytes raw)
+/* A mark: at most 24 bytes with at most one space, and no letters or digits of private data. */
+static bool is_mark(struct sr_bytes raw)
 {
     size_t spaces = 0, digits = 0;
     if (raw.n > MARK_MAX)
@@ -153,7 +154,8 @@ static bool has_only_base64(const char *p, size_t n)
     return true;
 }
 
-bool sr_form_is_base64(struct sr_bytes raw, bool escaped)
+/* Base64 (also of URLs), at least 16 characters, with the escapes that JSON writers put into it. */
+static bool is_base64(struct sr_bytes raw, bool escaped)
 {
     const char *p = raw.p, *end = raw.p + raw.n;
     if (raw.n < BASE64_MIN)
@@ -230,7 +232,7 @@ static bool is_binary_url(struct sr_bytes raw, bool escaped)
         return false;
     for (size_t i = 0; i < sizeof binary / sizeof binary[0]; i++)
         if (starts_with(kind, binary[i]))
-            return data.n == 0 || sr_form_is_base64(data, escaped);
+            return data.n == 0 || is_base64(data, escaped);
     return false;
 }
 
@@ -296,7 +298,7 @@ static enum sr_form media_form(unsigned class, struct sr_bytes raw, bool escaped
 {
     char room[OPENING_MAX];
     bool sensed = class == SR_CLASS_IMAGE || class == SR_CLASS_AUDIO;
-    if (is_binary_url(raw, escaped) || sr_form_is_base64(raw, escaped) || sr_form_is_id(raw))
+    if (is_binary_url(raw, escaped) || is_base64(raw, escaped) || sr_form_is_id(raw))
         return SR_FORM_UNREAD;
     struct sr_bytes begin = opening(raw, escaped, room);
     if (sensed || is_link(begin) || (begin.n == 0 && raw.n > OPENING_MAX))
@@ -319,7 +321,7 @@ unsigned sr_form_hidden(struct sr_bytes raw, bool escaped)
     if (starts_with(begin, SR_LIT("data:")) && sr_bytes_contains(begin, SR_LIT(";base64,")))
         return class_of_url(begin);
     unsigned class = class_of_bytes(begin);
-    bool bytes = class != SR_CLASS_JUDGED && (sr_form_is_base64(raw, escaped) || is_escaped_base64(raw));
+    bool bytes = class != SR_CLASS_JUDGED && (is_base64(raw, escaped) || is_escaped_base64(raw));
     return bytes ? class : SR_CLASS_JUDGED;
 }
 
@@ -357,7 +359,7 @@ enum sr_form sr_form_of(unsigned class, struct sr_bytes raw, bool escaped, bool 
     case SR_CLASS_ID:
         return sr_form_is_id(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
     case SR_CLASS_MARK:
-        return sr_form_is_mark(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
+        return is_mark(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
     case SR_CLASS_CARRIED:
         return SR_FORM_INERT;
     case SR_CLASS_IMAGE:

@@ -29,9 +29,6 @@ bool sr_form_is_word(struct sr_bytes raw);
  * and it holds no digits that could be a card or a telephone number. */
 bool sr_form_is_id(struct sr_bytes raw);
 
-/* A mark: at most 24 bytes with at most one space, and no letters or digits of private data. */
-bool sr_form_is_mark(struct sr_bytes raw);
-
 /* The class of the media or document whose bytes this string is, by a `data:` URL or by how its base64
  * begins, with escapes of any kind; SR_CLASS_JUDGED for all else. At least 64 bytes. */
 unsigned sr_form_hidden(struct sr_bytes raw, bool escaped);
@@ -41,8 +38,5 @@ bool sr_form_names_media(struct sr_bytes key);
 
 /* True for the names under which media of such a member stand, in the objects of APIs: `url`, `data`, ... */
 bool sr_form_keeps_media(struct sr_bytes key);
-
-/* Base64 (also of URLs), at least 16 characters, with the escapes that JSON writers put into it. */
-bool sr_form_is_base64(struct sr_bytes raw, bool escaped);
 
 #endif

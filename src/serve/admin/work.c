@@ -30,8 +30,6 @@ static void post(void *ctx, void (*run)(void *arg), void *arg)
 static void work_free(struct sr_task *task)
 {
     struct sr_api_work *work = work_of(task);
-    if (work->options.router)
-        sr_router_unref(work->options.router);
     sr_buf_dispose(&work->body);
     sr_buf_dispose(&work->answer);
     sr_mem_free(work);
@@ -76,8 +74,6 @@ int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
     sr_task_ref(&work->task); /* the worker's */
     work->mailbox = mailbox;
     work->options = *options;
-    if (options->router)
-        sr_router_ref(options->router);
     work->job.run = work_run;
     work->job.bytes = body->len;
     sr_buf_init(&work->answer, options->answer_max);

@@ -29,7 +29,6 @@ struct sr_api_work_options {
     sr_runtime *runtime;
     sr_api_work_fn *run; /* or `run_with`, which gets these options */
     int (*run_with)(const struct sr_api_work_options *how, struct sr_bytes body, struct sr_buf *out);
-    struct sr_router *router; /* NULL, or a router of which the work takes its own reference */
     int kind;
     size_t answer_max; /* bytes */
     /* Called once, unless cancelled before; the work is freed afterwards. The outcome is borrowed for the

@@ -189,15 +189,9 @@ const char *sr_retry_failure_name(const struct sr_client_error *error);
 /* What the head asks to wait, in milliseconds; 0: nothing. */
 uint64_t sr_retry_after_ms(const struct sr_http_head *head);
 
-/* Chooses a target that the request has not tried, and begins there. False: there is none. */
-bool sr_retry_choose(struct sr_call *call);
-
-/* The first try: as sr_retry_choose, of the verdict's model or of the next ones of the decision. False: none
- * has a worker with room; the verdict is of the last one. */
+/* The first try: chooses a target of the verdict's model, or of the next ones of the decision, and begins
+ * there. False: none has a worker with room; the verdict is of the last one. */
 bool sr_retry_place(struct sr_call *call);
-
-/* May the request be sent again, after so many tries and what was sent of it? */
-bool sr_retry_may(const struct sr_call *call);
 
 /* The first byte of an answer decides where the request is answered: there are other workers, and it may be
  * sent again. */

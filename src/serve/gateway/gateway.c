@@ -123,7 +123,8 @@ void sr_gateway_free(struct sr_gateway *gateway)
     sr_mem_free(gateway);
 }
 
-struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config *config)
+/* Limits of a server from a configuration; max_connections is the census's. */
+static struct sr_http_server_settings server_settings(const struct sr_config *config)
 {
     const struct sr_config_gateway *limits = &config->global.gateway;
     struct sr_http_server_settings settings = sr_http_server_settings_defaults();
@@ -145,7 +146,7 @@ int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls, u
     assert(gateway->n_listeners < SR_GATEWAY_LISTENERS_MAX);
     struct sr_gateway_listener *listener = &gateway->listeners[gateway->n_listeners];
     *listener = (struct sr_gateway_listener){.gateway = gateway, .timeout_ms = timeout_ms};
-    struct sr_http_server_settings settings = sr_gateway_server_settings(gateway->config);
+    struct sr_http_server_settings settings = server_settings(gateway->config);
     settings.census = gateway->options.census;
     int rc = sr_http_server_new(&listener->server, gateway->options.loop, fd, tls, &settings,
                                 &sr_gateway_handler, listener);
@@ -162,7 +163,7 @@ void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *co
         sr_log(SR_LOG_ERROR, "health", "out of memory: some workers are not checked");
     if (gateway->scraper && sr_scraper_configure(gateway->scraper, config) != SR_OK)
         sr_log(SR_LOG_ERROR, "scrape", "out of memory: some workers are not asked for their load");
-    struct sr_http_server_settings settings = sr_gateway_server_settings(config);
+    struct sr_http_server_settings settings = server_settings(config);
     settings.census = gateway->options.census;
     for (size_t i = 0; i < gateway->n_listeners; i++) {
         sr_http_server_set(gateway->listeners[i].server, &settings);

@@ -51,7 +51,4 @@ void sr_gateway_drain(struct sr_gateway *gateway);
 /* Requests in progress. */
 size_t sr_gateway_active(const struct sr_gateway *gateway);
 
-/* Limits of a server from a configuration; max_connections is the census's. */
-struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config *config);
-
 #endif

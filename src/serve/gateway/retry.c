@@ -72,7 +72,8 @@ uint64_t sr_retry_after_ms(const struct sr_http_head *head)
     return 0;
 }
 
-bool sr_retry_choose(struct sr_call *call)
+/* Chooses a target that the request has not tried, and begins there. False: there is none. */
+static bool choose(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
     int at = sr_ticket_choose(v->ticket);
@@ -117,7 +118,7 @@ static bool choose_other_pool(struct sr_call *call, bool well)
 /* Another worker of the model: of the present pool, or of one of its others; workers that are gone last. */
 static bool choose_of_model(struct sr_call *call)
 {
-    return choose_other_pool(call, true) || sr_retry_choose(call) || choose_other_pool(call, false);
+    return choose_other_pool(call, true) || choose(call) || choose_other_pool(call, false);
 }
 
 /* The next model of the decision takes over. */
@@ -147,7 +148,8 @@ int sr_retry_aim(struct sr_call *call, struct sr_err *err)
     return rc;
 }
 
-bool sr_retry_may(const struct sr_call *call)
+/* May the request be sent again, after so many tries and what was sent of it? */
+static bool may_retry(const struct sr_call *call)
 {
     return !call->body_passed && call->tries <= sr_exchange_retry(call->exchange).retries;
 }
@@ -155,13 +157,13 @@ bool sr_retry_may(const struct sr_call *call)
 bool sr_retry_may_move(const struct sr_call *call)
 {
     return call->gateway->config->global.gateway.upstream.take_back && call->body_whole &&
-           call->verdict->n_targets > 1 && sr_retry_may(call);
+           call->verdict->n_targets > 1 && may_retry(call);
 }
 
 bool sr_retry_leave(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
-    if (!call->gateway->config->global.gateway.upstream.take_back || !sr_retry_may(call))
+    if (!call->gateway->config->global.gateway.upstream.take_back || !may_retry(call))
         return false;
     int at = sr_ticket_choose_well(v->ticket);
     if (at < 0)

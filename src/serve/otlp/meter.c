@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "router/runtime_metrics.h"
 #include "serve/otlp/delivery.h"
 #include "serve/otlp/message.h"
 #include "serve/otlp/points.h"

@@ -40,7 +40,4 @@ struct sr_compressor {
  * be computed. SR_ENOMEM. */
 int sr_compress_select(struct sr_compressor *c) SR_WARN_UNUSED;
 
-/* The byte between a kept unit and the one before it, which ends at `before`. */
-char sr_compress_joint(const struct sr_compressor *c, size_t before, size_t start);
-
 #endif

@@ -1,7 +1,8 @@
 /* The kept units as one text, with their separators. */
 #include "text/compress/private.h"
 
-char sr_compress_joint(const struct sr_compressor *c, size_t before, size_t start)
+/* The byte between a kept unit and the one before it, which ends at `before`. */
+static char joint_of(const struct sr_compressor *c, size_t before, size_t start)
 {
     if (c->settings.compat || start <= before)
         return ' ';
@@ -21,7 +22,7 @@ int sr_compress_write(const sr_compressor *c, struct sr_buf *out)
     for (size_t i = 0; i < c->n_kept && rc == SR_OK; i++) {
         const struct sr_compress_unit *unit = &c->kept[i];
         if (i) {
-            char joint = sr_compress_joint(c, c->kept[i - 1].end, unit->start);
+            char joint = joint_of(c, c->kept[i - 1].end, unit->start);
             rc = sr_buf_append(out, &joint, 1);
         }
         if (rc == SR_OK)

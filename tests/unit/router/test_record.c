@@ -1,4 +1,5 @@
 /* Reports of a record that no exchange wrote: lines, words and sums come from it alone. */
+#include "observe/exposition.h"
 #include "router/record.h"
 #include "router/report/access_log.h"
 #include "router/report/audit.h"
