@@ -5,6 +5,7 @@ its chat over Messages."""
 import contextlib
 import json
 import subprocess
+import threading
 
 import pytest
 
@@ -26,11 +27,16 @@ def litellm(tmp_path_factory):
     def ask(**question):
         child.stdin.write(json.dumps(question) + "\n")
         child.stdin.flush()
-        for line in child.stdout:
-            if line.startswith("ANSWER "):
-                told = json.loads(line[7:])
-                assert "error" not in told, told
-                return told["answer"]
+        end = threading.Timer(120, child.kill)  # an answer that never comes ends the tests, not the run
+        end.start()
+        try:
+            for line in child.stdout:
+                if line.startswith("ANSWER "):
+                    told = json.loads(line[7:])
+                    assert "error" not in told, told
+                    return told["answer"]
+        finally:
+            end.cancel()
         raise AssertionError("LiteLLM ended")
 
     yield ask

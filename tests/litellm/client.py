@@ -1,6 +1,7 @@
 """LiteLLM as a client: reads one question as JSON from standard input ({base, api, model, stream, tools}), asks it, and prints what
 LiteLLM returns as JSON. Runs in tests/litellm/.venv; tests/integration/test_litellm.py starts it."""
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -52,9 +53,11 @@ def run(ask):
 
 
 if __name__ == "__main__":
+    gc.disable()  # httpcore waits for its own lock for ever when the collector ends a stream while it holds it
     for line in sys.stdin:
         try:
             told = {"answer": run(json.loads(line))}
         except Exception as error:  # told to the test, which asks for the next one
             told = {"error": f"{type(error).__name__}: {error}"}
+        gc.collect()
         print("ANSWER " + json.dumps(told, default=str), flush=True)
