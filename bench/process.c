@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_MAX_NS (10 * SR_NS_PER_S)
+#define START_MAX_NS (60 * SR_NS_PER_S)
 #define STOP_MAX_NS  (3 * SR_NS_PER_S)
 
 static struct sockaddr_in local(int port)
@@ -39,20 +39,23 @@ int sr_bench_free_port(void)
     return port;
 }
 
-/* One try: true when the port answers a request. */
+/* One try: true when the port answers a request, with something else than that it is not ready: semroute says
+ * so while it loads. */
 static bool answers(int port)
 {
-    static const char ask[] = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    static const char ask[] = "GET /ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     struct sockaddr_in address = local(port);
     struct timeval patience = {.tv_sec = 1};
-    char byte;
+    static const char not_yet[] = "HTTP/1.1 503";
+    char answer[sizeof not_yet - 1] = "";
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return false;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     bool yes = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
                send(fd, ask, sizeof ask - 1, MSG_NOSIGNAL) == (ssize_t)sizeof ask - 1 &&
-               recv(fd, &byte, 1, 0) == 1;
+               recv(fd, answer, sizeof answer, MSG_WAITALL) > 0 &&
+               memcmp(answer, not_yet, sizeof answer) != 0;
     close(fd);
     return yes;
 }

@@ -14,7 +14,7 @@
 struct sr_bench_process {
     pid_t pid; /* 0: not running */
     int port;
-    double ready_ms; /* from the fork to the first answer on the port */
+    double ready_ms; /* from the fork to the first answer on the port that is not 503 */
 };
 
 /* Starts argv[0] with its output in `log` (NULL: nowhere) and waits until `port` of 127.0.0.1 answers GET

@@ -63,8 +63,8 @@ static int put_listener(struct sr_buf *out, const struct sr_bench_listener *list
                       "          stat_prefix: l%d\n"
                       "          stream_idle_timeout: 0s\n"
                       "          route_config: {virtual_hosts: [{name: all, domains: [\"*\"], routes: "
-                      "[{match: {prefix: /}, "
-                      "route: {cluster: upstream, timeout: 0s}}]}]}\n"
+                      "[{match: {path: /ready}, direct_response: {status: 200}}, "
+                      "{match: {prefix: /}, route: {cluster: upstream, timeout: 0s}}]}]}\n"
                       "          http_filters:\n",
                       i, listener->port, holds_bodies(listener) ? BUFFER_LIMIT : "", i);
     if (rc == SR_OK && listener->mode)
