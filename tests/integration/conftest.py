@@ -123,7 +123,7 @@ class Process:
         raise RuntimeError("no VmRSS")
 
 
-def wait_http(port, path, process, timeout=10):
+def wait_http(port, path, process, timeout=60):
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         if process.child.poll() is not None:
@@ -263,7 +263,7 @@ def default_site(tmp_path_factory):
         mock.stop()
 
 
-def semroute(*args, input=None, env=None, timeout=60):
+def semroute(*args, input=None, env=None, timeout=300):
     """Runs a command of the binary; returns the completed process with text output."""
     done = subprocess.run([str(BINARY), *map(str, args)], input=input, capture_output=True, text=True, timeout=timeout,
                           env={**os.environ, **(env or {})})

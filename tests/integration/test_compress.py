@@ -117,7 +117,7 @@ def test_the_table_of_the_paper(tmp_path):
         path = tmp_path / name
         path.parent.mkdir()
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = semroute("bench", "paper", "--table", "XI", "--data", tmp_path, "--every", 101, "--json", timeout=180)
+    done = semroute("bench", "paper", "--table", "XI", "--data", tmp_path, "--every", 101, "--json", timeout=600)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["domain"]["guides"]["n"] > 0 and 0 <= answer["attack_kept"] <= 1

@@ -136,7 +136,7 @@ def test_one_trace_over_envoy_semroute_and_upstream(door, stream):
 
 def test_a_cached_answer_is_one_trace_without_an_upstream(door):
     envoy, mock, collector = door
-    text = f"how tall is the tower {secrets.token_hex(8)}"
+    text = "how tall is the tower beside the lake"
     for _ in range(200):
         before = served(mock)
         answer, trace, span = ask(envoy, text)
