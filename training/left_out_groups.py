@@ -51,8 +51,8 @@ def final(folder):
     np.savez(folder / "group4.npz", use=use, z=z)
 
 
-def table(rows, scores):
-    """Families with their rates at the threshold where harmless families raise a false alarm at RATE, and the two means."""
+def table(rows, scores, rate=RATE):
+    """Families with their rates at the threshold where harmless families raise a false alarm at `rate`, and the two means."""
     families = {}
     for row, score in zip(rows, scores):
         families.setdefault((row.label, row.source), []).append(score)
@@ -61,7 +61,7 @@ def table(rows, scores):
     low, high = -50.0, 50.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if np.mean([(v >= middle).mean() for v in harmless]) > RATE else (low, middle)
+        low, high = (middle, high) if np.mean([(v >= middle).mean() for v in harmless]) > rate else (low, middle)
     rates = {f"{'attack' if k[0] else 'harmless'} {k[1]}": [len(v), round(float((v >= high).mean()), 3)] for k, v in sorted(families.items())}
     mean = {name: round(float(np.mean([v[1] for k, v in rates.items() if k.startswith(name)])), 4) for name in ("attack", "harmless")}
     return {"threshold": round(high, 3), "mean_recall": mean["attack"], "mean_false_alarms": mean["harmless"],

@@ -23,7 +23,7 @@ class Reader:
         self.model, self.tok, self.tokens, self.cache = model, tok, tokens, cache
         own = sorted((n, t) for n, t in model.export().items() if n != "jailbreak.out.bias")
         self.key = hashlib.sha256(b"".join(t.to(torch.bfloat16).float().numpy().tobytes() for _, t in own)).hexdigest()
-        bias = model.heads["jailbreak"].out.bias
+        bias = model.heads["jailbreak"].out.bias.detach()
         self.bias = float(bias[1] - bias[0])
 
     def read(self, texts, token_head=False):

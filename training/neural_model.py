@@ -143,6 +143,7 @@ class Neural(nn.Module):
         for task, head in self.heads.items():
             if head.dense is None and f"{task}.dense.weight" in tensors:
                 head.dense = nn.Linear(*reversed(tensors[f"{task}.dense.weight"].shape))
+                head.out = nn.Linear(*reversed(tensors[f"{task}.out.weight"].shape))
         own = self.export()
         with torch.no_grad():
             for name, target in own.items():
