@@ -8,9 +8,11 @@
 
 #include "base/hex.h"
 
+#include <errno.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <sys/random.h>
+#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -71,6 +73,30 @@ int sr_sha256_hex(struct sr_bytes s, char out[SR_SHA256_HEX])
     int rc = sr_sha256(s, raw);
     if (rc)
         return rc;
+    sr_hex_write(raw, sizeof raw, out);
+    return SR_OK;
+}
+
+int sr_sha256_file(int fd, char out[SR_SHA256_HEX], uint64_t *bytes)
+{
+    uint8_t raw[SR_SHA256_SIZE];
+    char part[16384];
+    EVP_MD_CTX *context = context_of_thread();
+    if (!context || EVP_DigestInit_ex2(context, NULL, NULL) != 1)
+        return SR_ENOMEM;
+    *bytes = 0;
+    for (;;) {
+        ssize_t n = read(fd, part, sizeof part);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (n > 0 && EVP_DigestUpdate(context, part, (size_t)n) != 1))
+            return SR_EIO;
+        if (n == 0)
+            break;
+        *bytes += (uint64_t)n;
+    }
+    if (EVP_DigestFinal_ex(context, raw, NULL) != 1)
+        return SR_EIO;
     sr_hex_write(raw, sizeof raw, out);
     return SR_OK;
 }

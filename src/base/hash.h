@@ -22,6 +22,10 @@ int sr_sha256(struct sr_bytes s, uint8_t out[SR_SHA256_SIZE]) SR_WARN_UNUSED;
 int sr_sha256_both(struct sr_bytes a, struct sr_bytes b, uint8_t out[SR_SHA256_SIZE]) SR_WARN_UNUSED;
 int sr_sha256_hex(struct sr_bytes s, char out[SR_SHA256_HEX]) SR_WARN_UNUSED;
 
+/* Of an open file from where it stands to its end, and how many bytes these were; not on an event loop.
+ * SR_EIO. */
+int sr_sha256_file(int fd, char out[SR_SHA256_HEX], uint64_t *bytes) SR_WARN_UNUSED;
+
 /* `n` bytes from the system's random source; SR_EIO when it has none. */
 int sr_random(void *out, size_t n) SR_WARN_UNUSED;
 

@@ -7,6 +7,7 @@
 #include "cli/classify/encoder.h"
 #include "cli/models/manifest.h"
 #include "cli/models/models_found.h"
+#include "cli/models/pull.h"
 #include "cli/models/verify.h"
 #include "infer/locate.h"
 #include "model/linear/linear.h"
@@ -22,18 +23,22 @@ static bool json;
 static const char *text_file;
 static struct sr_cli_encoder_args args;
 static const char *heads;
+static struct sr_models_pull pull;
 static const struct sr_option options[] = {
     {"heads", SR_OPTION_TEXT, &heads, "DIR", "info, verify: heads or adapters for a neural model"},
     {"text", SR_OPTION_TEXT, &text_file, "FILE",
      "verify: compare on these lines instead of the built-in ones"},
+    {"hub", SR_OPTION_TEXT, &pull.hub, "URL", "pull: the hub; else the variable HF_ENDPOINT"},
+    {"to", SR_OPTION_TEXT, &pull.folder, "DIR", "pull: the folder; else NAME in $SEMROUTE_MODELS or models/"},
+    {"revision", SR_OPTION_TEXT, &pull.revision, "REVISION", "pull: a branch, tag or commit (main)"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
     SR_CLI_ENCODER_OPTIONS(args),
 };
 const struct sr_usage sr_models_usage = {
     .name = "models",
-    .synopsis = "list [DIR] | info [DIR|FILE] | verify [DIR]",
-    .summary = "Lists, describes and verifies models.",
-    .words = "list|info|verify",
+    .synopsis = "list [DIR] | info [DIR|FILE] | verify [DIR] | pull NAME",
+    .summary = "Lists, describes, verifies and downloads models.",
+    .words = "list|info|verify|pull",
     .text =
         "list               the built-in models and the neural ones that are found\n"
         "list DIR           which folder of a models folder serves which task, and why\n"
@@ -42,7 +47,10 @@ const struct sr_usage sr_models_usage = {
         "verify [DIR]       checks each file of DIR/manifest.json by size and SHA-256, and compares what a\n"
         "                   neural model says in fp32, bf16 and int8 on real text; without DIR the models "
         "of\n"
-        "                   `list`\n",
+        "                   `list`\n"
+        "pull NAME          downloads OWNER/NAME from a hub with the interface of Hugging Face's, at one\n"
+        "                   commit: what semroute reads, checked by size and SHA-256. Continues where a\n"
+        "                   call before it ended. HF_TOKEN is the hub's token\n",
     SR_OPTIONS(options),
 };
 
@@ -261,7 +269,7 @@ struct listed {
 
 static void print_line(const struct listed *l)
 {
-    printf("%-17s %-10s %-7s %-16.16s  %s\n", l->name, l->task, l->tier, l->sha256 ? l->sha256 : "-",
+    printf("%-21s %-10s %-7s %-16.16s  %s\n", l->name, l->task, l->tier, l->sha256 ? l->sha256 : "-",
            l->where ? l->where : "not found");
 }
 
@@ -292,7 +300,7 @@ static void print_list(const struct listed *lines, size_t n)
 {
     struct sr_buf out;
     if (!json) {
-        printf("%-17s %-10s %-7s %-16s  %s\n", "name", "task", "tier", "sha256", "where");
+        printf("%-21s %-10s %-7s %-16s  %s\n", "name", "task", "tier", "sha256", "where");
         for (size_t i = 0; i < n; i++)
             print_line(&lines[i]);
         return;
@@ -309,8 +317,8 @@ static void print_list(const struct listed *lines, size_t n)
 static int list(void)
 {
     struct sr_linear *domain = NULL, *jailbreak = NULL;
-    struct listed lines[4];
-    char folders[2][SR_LOCATE_MAX];
+    struct listed lines[6];
+    char folders[4][SR_LOCATE_MAX];
     size_t n = 0;
     int code = open_model(NULL, &domain);
     if (code != SR_EXIT_DONE)
@@ -320,6 +328,8 @@ static int list(void)
         lines[n++] = linear_line(jailbreak, "jailbreak-linear");
     lines[n++] = neural_line(SR_LOCATE_DEFAULT, "embedding", folders[0]);
     lines[n++] = neural_line("neural", "heads", folders[1]);
+    lines[n++] = neural_line(SR_LOCATE_MULTILINGUAL, "embedding", folders[2]);
+    lines[n++] = neural_line("neural-multilingual", "heads", folders[3]);
     print_list(lines, n);
     sr_linear_unref(domain);
     sr_linear_unref(jailbreak);
@@ -421,5 +431,10 @@ int sr_cmd_models(int argc, char **argv)
         return info(path);
     if (strcmp(what, "verify") == 0)
         return verify(path);
-    return sr_cmd_misuse(&sr_models_usage, "say one of: list, info, verify");
+    if (strcmp(what, "pull") == 0) {
+        pull.name = path;
+        pull.json = json;
+        return sr_models_pull(&sr_models_usage, &pull);
+    }
+    return sr_cmd_misuse(&sr_models_usage, "say one of: list, info, verify, pull");
 }

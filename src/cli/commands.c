@@ -26,7 +26,7 @@ const struct sr_command sr_commands[] = {
     COMMAND(cache, "stats|purge|warm|calibrate", "show, empty, fill and calibrate the response cache"),
     COMMAND(tail, "[--model M] [--decision D]", "follow the requests of a running router"),
     COMMAND(log, "[LEVEL]", "show or change what a running router logs"),
-    COMMAND(models, "list|info|verify", "list, describe and verify models"),
+    COMMAND(models, "list|info|verify|pull", "list, describe, verify and download models"),
     COMMAND(keys, "[--name NAME]", "make a key for a client"),
     COMMAND(migrate, "OLD.yaml", "convert a flat v0.1 configuration"),
     COMMAND(mock, "[--port N] [--workers K]", "run OpenAI-compatible upstreams for demos and tests"),

@@ -14,6 +14,7 @@
 
 struct call {
     struct sr_loop *loop;
+    struct sr_fetch *fetch; /* NULL once it has ended */
     struct sr_buf *answer;
     bool (*slice)(void *ctx, struct sr_bytes bytes); /* of a stream; NULL: it is none */
     void *ctx;
@@ -33,8 +34,10 @@ static void on_body(void *ctx, struct sr_bytes slice)
     struct call *call = ctx;
     if (call->slice && call->status == 200 && !call->stopped) {
         call->stopped = !call->slice(call->ctx, slice);
-        if (call->stopped)
+        if (call->stopped) {
+            sr_fetch_cancel(&call->fetch);
             sr_loop_stop(call->loop);
+        }
     } else if (!call->rc && !call->stopped) {
         call->rc = sr_buf_append_bytes(call->answer, slice);
     }
@@ -42,12 +45,15 @@ static void on_body(void *ctx, struct sr_bytes slice)
 
 static void on_end(void *ctx)
 {
-    sr_loop_stop(((struct call *)ctx)->loop);
+    struct call *call = ctx;
+    call->fetch = NULL;
+    sr_loop_stop(call->loop);
 }
 
 static void on_failed(void *ctx, const struct sr_client_error *error)
 {
     struct call *call = ctx;
+    call->fetch = NULL;
     call->rc = error->code;
     snprintf(call->why, sizeof call->why, "%s", error->text);
     sr_loop_stop(call->loop);
@@ -78,17 +84,14 @@ static int run(struct call *call, const struct sr_origin *origin, const struct s
 {
     struct sr_client_settings settings = sr_client_settings_defaults();
     struct sr_client *client = NULL;
-    struct sr_fetch *fetch = NULL;
     int rc = sr_loop_new(&call->loop);
     if (rc)
         return rc;
     rc = sr_client_new(&client, call->loop, &settings);
     if (!rc)
-        rc = sr_client_start(&fetch, client, origin, request, &events, call);
+        rc = sr_client_start(&call->fetch, client, origin, request, &events, call);
     if (!rc)
         sr_loop_run(call->loop);
-    if (call->stopped)
-        sr_fetch_cancel(&fetch);
     sr_client_free(client);
     sr_loop_free(call->loop);
     return rc ? rc : call->rc;

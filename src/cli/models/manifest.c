@@ -3,14 +3,15 @@
  */
 #include "cli/models/manifest.h"
 
-#include "base/hash.h"
 #include "base/json_read.h"
 #include "cli/cmd.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <unistd.h>
 
 #define MANIFEST_MAX ((size_t)1 << 20)
-#define FILE_MAX     ((size_t)4 << 30)
 
 static bool stays_inside(struct sr_bytes path)
 {
@@ -54,6 +55,8 @@ static int parse(struct sr_manifest *m, struct sr_err *err)
         rc = read_text(m, root, "task", &m->task);
     if (!rc)
         rc = read_text(m, root, "tier", &m->tier);
+    if (!rc)
+        rc = read_text(m, root, "revision", &m->revision);
     sr_json_view files = rc ? root : sr_json_view_get(root, "files");
     while (!rc && sr_json_view_is_array(files) && sr_json_view_next(files, &at, NULL, &entry))
         rc = read_file(m, entry, err);
@@ -81,22 +84,30 @@ void sr_manifest_dispose(struct sr_manifest *manifest)
     sr_arena_dispose(&manifest->arena);
 }
 
+int sr_manifest_hash(const char *path, char hex[SR_SHA256_HEX], uint64_t *bytes, struct sr_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return sr_err_set(err, errno == ENOENT ? SR_ENOENT : SR_EIO, "%.200s: %s", path, strerror(errno));
+    int rc = sr_sha256_file(fd, hex, bytes);
+    if (rc)
+        sr_err_set(err, rc, "%.200s: %s", path, sr_strerror(rc));
+    close(fd);
+    return rc;
+}
+
 int sr_manifest_verify(const char *dir, const struct sr_manifest_file *file, struct sr_err *err)
 {
     char path[PATH_MAX], hex[SR_SHA256_HEX];
-    struct sr_buf bytes;
+    uint64_t bytes = 0;
     if (snprintf(path, sizeof path, "%s/%.*s", dir, (int)file->path.n, file->path.p) >= (int)sizeof path)
         return sr_err_set(err, SR_ELIMIT, "the path is too long");
-    sr_buf_init(&bytes, FILE_MAX);
-    int rc = sr_cmd_read(path, &bytes, err);
-    if (rc == SR_OK && bytes.len != file->bytes)
-        rc = sr_err_set(err, SR_EMISMATCH, "%.150s: has %zu bytes, should have %llu", path, bytes.len,
-                        file->bytes);
-    if (rc == SR_OK && (rc = sr_sha256_hex(sr_buf_view(&bytes), hex)) != SR_OK)
-        sr_err_set(err, rc, "%.150s: %s", path, sr_strerror(rc));
+    int rc = sr_manifest_hash(path, hex, &bytes, err);
+    if (rc == SR_OK && bytes != file->bytes)
+        rc = sr_err_set(err, SR_EMISMATCH, "%.150s: has %llu bytes, should have %llu", path,
+                        (unsigned long long)bytes, file->bytes);
     if (rc == SR_OK && !sr_bytes_eq(sr_bytes_str(hex), file->sha256))
         rc = sr_err_set(err, SR_EMISMATCH, "%.100s: its SHA-256 is %s, should be %.*s", path, hex,
                         (int)file->sha256.n, file->sha256.p);
-    sr_buf_dispose(&bytes);
     return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * The manifest of a model folder: manifest.json with the name, the task and the size and SHA-256 of each
- * file.
+ * The manifest of a model folder: manifest.json with the name, the task, for a pulled model its revision, and
+ * the size and SHA-256 of each file.
  */
 #ifndef SR_CLI_MODELS_MANIFEST_H
 #define SR_CLI_MODELS_MANIFEST_H
@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 #define SR_MANIFEST_FILES_MAX 64
 
@@ -19,7 +20,7 @@ struct sr_manifest_file {
 };
 
 struct sr_manifest {
-    struct sr_bytes name, task, tier;
+    struct sr_bytes name, task, tier, revision;
     struct sr_manifest_file files[SR_MANIFEST_FILES_MAX];
     size_t n_files;
     /* private */
@@ -31,6 +32,10 @@ struct sr_manifest {
  */
 int sr_manifest_read(struct sr_manifest *manifest, const char *dir, struct sr_err *err) SR_WARN_UNUSED;
 void sr_manifest_dispose(struct sr_manifest *manifest);
+
+/* SHA-256 and size of a file. SR_ENOENT, SR_EIO with a message that names it. */
+int sr_manifest_hash(const char *path, char hex[SR_SHA256_HEX], uint64_t *bytes,
+                     struct sr_err *err) SR_WARN_UNUSED;
 
 /* Is the file there, with the size and hash that the manifest gives? SR_EMISMATCH and others with a message.
  */

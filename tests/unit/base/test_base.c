@@ -102,7 +102,16 @@ static void hashes_have_known_values(void **state)
     assert_int_equal(sr_sha256_hex(SR_LIT("abc"), hex), SR_OK);
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_true(sr_hash64(SR_LIT(""), 0) == UINT64_C(0x2D06800538D394C2));
-    uint64_t a = 0, b = 0;
+    uint64_t a = 0, b = 0, n = 0;
+    FILE *file = tmpfile(); /* longer than one read of it */
+    for (int i = 0; i < 20000; i++)
+        fputs("abc", file);
+    rewind(file);
+    assert_int_equal(sr_sha256_file(fileno(file), hex, &n), SR_OK);
+    assert_int_equal(n, 60000);
+    assert_string_equal(hex, "3d6ab72a9526babd989fae0859439ff5934bb194f416bdb102a9b1c03dbe6d70");
+    fclose(file);
+    assert_int_equal(sr_sha256_file(-1, hex, &n), SR_EIO);
     assert_int_equal(sr_random(&a, sizeof a), SR_OK);
     assert_int_equal(sr_random(&b, sizeof b), SR_OK);
     assert_true(a != b);
