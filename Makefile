@@ -1,13 +1,13 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench setup-dynamo setup-release run gate test test-unit test-integration test-full test-dynamo bench-dynamo test-asan test-tsan test-tsan-threads \
-        test-clang test-door-tsan test-page fuzz soak rate bench bench-translate lint lint-full format dev-figures peer-files quality nightly install deb tarball test-packages clean
+.PHONY: all setup setup-bench setup-dynamo setup-release run checks gate test test-unit test-integration test-full test-dynamo bench-dynamo test-asan test-tsan test-tsan-threads \
+        test-clang test-door-tsan test-page fuzz soak rate bench bench-translate lint analyze lint-full format dev-figures peer-files quality nightly install deb tarball test-packages clean
 
 PRESET  ?= release
 VENV    := tests/.venv
 PYTEST  := $(VENV)/bin/python -m pytest
 CTEST   := ctest --output-on-failure --no-tests=error -j2
-JOBS    ?= 3
+JOBS    ?= 6
 FUZZ_SECONDS ?= 5
 SECONDS      ?= 3600
 POOL_SECONDS ?= 600
@@ -43,11 +43,13 @@ install: all ## into PREFIX (/usr/local), below DESTDIR
 run: setup all ## start mock upstreams and the gateway, send requests, show where they went
 	@python3 tools/demo.py
 
-gate: setup ## the fast checks: order of the layers, format, a build of everything, unit tests that are not long
+checks: setup ## seconds: order of the layers, words of documents, generated pages, format
 	@python3 tools/lint_layers.py
 	@python3 tools/lint_prose.py
 	@python3 tools/architecture.py --check
 	@tools/format.sh --check
+
+gate: checks ## the fast checks, a build of everything, unit tests that are not long
 	@tools/build.sh release all
 	@$(CTEST) --test-dir build -LE long
 
@@ -114,11 +116,9 @@ peer-files: setup all ## how configuration files of vLLM Semantic Router load, w
 quality: setup all ## error rates of the shipped models, written to docs/quality/; not part of `make test`
 	@training/figures_all.sh $(DATA)
 
-lint: setup ## order of the layers, format, the public header's documents, static analysis: everything of what reads foreign bytes, the quick checks elsewhere
-	@python3 tools/lint_layers.py
-	@python3 tools/lint_prose.py
-	@python3 tools/architecture.py --check
-	@tools/format.sh --check
+lint: checks analyze ## the fast checks and static analysis
+
+analyze: setup ## the public header's documents, static analysis: everything of what reads foreign bytes, the quick checks elsewhere
 	@mkdir -p build && doxygen docs/Doxyfile
 	@tools/analyze.sh
 

@@ -17,7 +17,7 @@ tidy() { # CHECKS FILE...
     local checks=$1
     shift
     [ $# -gt 0 ] || return 0
-    if ! printf '%s\0' "$@" | xargs -0 -n 4 -P 2 clang-tidy -p build --quiet --checks="$checks" \
+    if ! printf '%s\0' "$@" | xargs -0 -n 4 -P "$(nproc)" clang-tidy -p build --quiet --checks="$checks" \
         --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*' >"$log" 2>/dev/null; then
         grep -E 'error|warning|note' "$log" >&2
         exit 1

@@ -17,6 +17,7 @@ WORDED = ("src/", "include/", "docs/", "deploy/", "examples/", "README.md")
 VOCABULARIES = {"src/cache/gate/words_table.c"}  # words that a program looks for, not words of ours
 TEXTS = (".md", ".c", ".h", ".cc", ".yaml", ".json")
 ITEM = re.compile(r"(\s*)([-*]|\d+\.) ")
+WORD = re.compile(r"[\w-]+")
 
 
 def tracked():
@@ -72,12 +73,13 @@ def wrap(text):
 
 
 def refused():
-    """Pairs of a pattern and what to say instead, of the glossary's last table."""
+    """What the glossary's last table refuses: (first word, pattern, the words, what to say instead)."""
     _, table = (ROOT / GLOSSARY).read_text(encoding="utf-8").split(HEADING)
     for row in re.findall(r"^\| (`.*`) \| (.*) \|$", table, re.M):
         for words in re.findall(r"`([^`]+)`", row[0]):
             pattern = r"[\s*/\"]+".join(re.escape(word) for word in words.split())
-            yield re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I), words, row[1]
+            first = WORD.match(words.lower())[0]
+            yield first, re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I), words, row[1]
 
 
 def main():
@@ -100,8 +102,9 @@ def main():
             lines = text.split("\n")
             problems += [f"{name}:{i + 1}: {len(lines[i])} columns, the limit is {COLUMNS}"
                          for i in prose(lines) if too_long(lines[i])]
-        for pattern, words, instead in rules if worded else ():
-            for found in pattern.finditer(text):
+        present = set(WORD.findall(text.lower())) if worded else ()
+        for first, pattern, words, instead in rules:
+            for found in pattern.finditer(text) if first in present else ():
                 line = text.count("\n", 0, found.start()) + 1
                 problems.append(f"{name}:{line}: `{words}`: write {instead}")
     print("\n".join(problems) if problems else "prose: good")

@@ -16,6 +16,8 @@ import time
 
 import pytest
 
+import shares
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("SEMROUTE", ROOT / "build" / "semroute"))
 
@@ -270,6 +272,10 @@ def semroute(*args, input=None, env=None, timeout=300):
     fault = fault_of(done.args, done.returncode, done.stdout + done.stderr)
     assert fault is None, fault
     return done
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return shares.ByShare(config, log)
 
 
 @pytest.hookimpl(trylast=True)
