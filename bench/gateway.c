@@ -15,6 +15,7 @@
 #include "bench/load.h"
 #include "bench/options.h"
 #include "bench/process.h"
+#include "bench/site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,21 +130,7 @@ static int start_semroute(struct bench *b)
     char text[2048], path[128], door[32];
     int port = sr_bench_free_port();
     snprintf(text, sizeof text,
-             "version: v0.3\n"
-             "providers:\n"
-             "  defaults: {default_model: other}\n"
-             "  models:\n"
-             "    - {name: bench, backend_refs: [{name: mock, endpoint: \"127.0.0.1:%d\"}]}\n"
-             "    - {name: other, backend_refs: [{name: mock, endpoint: \"127.0.0.1:%d\"}]}\n"
-             "routing:\n"
-             "  modelCards: [{name: bench}, {name: other}]\n"
-             "  signals: {domains: [{name: physics}, {name: math}]}\n"
-             "  decisions:\n"
-             "    - name: science\n"
-             "      priority: 10\n"
-             "      rules: {operator: OR, conditions: [{type: domain, name: physics}, {type: domain, name: "
-             "math}]}\n"
-             "      modelRefs: [{model: bench, use_reasoning: false}]\n"
+             SR_BENCH_SITE
              "global: {semroute: {inference: {ask_below: 0}}}\n", /* the linear tier: the path is measured */
              b->processes[MOCK].port, b->processes[MOCK].port);
     int rc = write_file(b, "semroute.yaml", path, sizeof path, text);

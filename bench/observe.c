@@ -14,6 +14,7 @@
 #include "bench/observe_peers.h"
 #include "bench/options.h"
 #include "bench/process.h"
+#include "bench/site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,24 +81,7 @@ static int write_config(const struct bench *b, int kind, const char *path)
     FILE *file = fopen(path, "we");
     if (!file)
         return SR_EIO;
-    fprintf(file,
-            "version: v0.3\n"
-            "providers:\n"
-            "  defaults: {default_model: other}\n"
-            "  models:\n"
-            "    - {name: bench, backend_refs: [{name: mock, endpoint: \"127.0.0.1:%d\"}]}\n"
-            "    - {name: other, backend_refs: [{name: mock, endpoint: \"127.0.0.1:%d\"}]}\n"
-            "routing:\n"
-            "  modelCards: [{name: bench}, {name: other}]\n"
-            "  signals: {domains: [{name: physics}, {name: math}]}\n"
-            "  decisions:\n"
-            "    - name: science\n"
-            "      priority: 10\n"
-            "      rules: {operator: OR, conditions: [{type: domain, name: physics}, {type: domain, name: "
-            "math}]}\n"
-            "      modelRefs: [{model: bench, use_reasoning: false}]\n"
-            "global:\n",
-            b->mock.port, b->mock.port);
+    fprintf(file, SR_BENCH_SITE "global:\n", b->mock.port, b->mock.port);
     if (kinds[kind].sampling)
         fprintf(file,
                 "  services: {observability: {tracing: {enabled: true, sampling: %s,\n"

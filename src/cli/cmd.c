@@ -91,6 +91,17 @@ bool sr_cmd_put(struct sr_bytes text)
     return fwrite(text.p, 1, text.n, stdout) == text.n && fflush(stdout) == 0;
 }
 
+bool sr_cmd_save(const struct sr_usage *usage, const char *path, struct sr_bytes text, int *code)
+{
+    FILE *file = fopen(path, "we");
+    bool written = file && fwrite(text.p, 1, text.n, file) == text.n;
+    if (file && fclose(file) != 0)
+        written = false;
+    if (!written)
+        *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s: %s", path, strerror(errno));
+    return written;
+}
+
 static void print_problem(FILE *out, const char *path, const struct sr_problem *problem, bool colour)
 {
     bool error = problem->severity == SR_PROBLEM_ERROR;

@@ -36,6 +36,9 @@ int sr_cmd_read(const char *path, struct sr_buf *out, struct sr_err *err) SR_WAR
 /* Writes `text` to standard output. False when that failed (a full disk, a closed pipe). */
 bool sr_cmd_put(struct sr_bytes text);
 
+/* Writes a file. False, with a message and its exit code in `code`, when it cannot be written. */
+bool sr_cmd_save(const struct sr_usage *usage, const char *path, struct sr_bytes text, int *code);
+
 /* Prints each problem as FILE:LINE:COLUMN: severity: message, as editors expect it. */
 void sr_cmd_problems(FILE *out, const char *path, const struct sr_problems *problems);
 

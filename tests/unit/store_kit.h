@@ -7,6 +7,7 @@
 #define SR_TESTS_STORE_KIT_H
 
 #include "tests/unit/cmocka_all.h"
+#include "tests/unit/operations_kit.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -360,13 +361,6 @@ static inline void kit_same(const struct sr_cache_record *record, const struct s
     free(a);
     free(b);
     sr_cache_record_unref(want);
-}
-
-/* Random operations of a property test. */
-static inline unsigned kit_operations(void)
-{
-    const char *wanted = getenv("SEMROUTE_STORE_OPERATIONS");
-    return wanted ? (unsigned)strtoul(wanted, NULL, 10) : 1000;
 }
 
 #endif

@@ -8,7 +8,6 @@
 #include "cli/cache/curve.h"
 #include "cli/cmd.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #define OUT_MAX ((size_t)256 << 20)
@@ -33,18 +32,6 @@ static bool read_limit(const struct sr_usage *usage, const char *given, double *
     }
     *code = sr_cmd_misuse(usage, "`--max-false-hits` needs percent from 0 to 100, not `%.40s`", given);
     return false;
-}
-
-/* Writes `text` to a file. */
-static bool save(const struct sr_usage *usage, const char *path, const struct sr_buf *text, int *code)
-{
-    FILE *file = fopen(path, "we");
-    bool written = file && fwrite(text->data, 1, text->len, file) == text->len;
-    if (file && fclose(file) != 0)
-        written = false;
-    if (!written)
-        *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s: %s", path, strerror(errno));
-    return written;
 }
 
 /* Each pair as a line: what vectors and gate say of it. */
@@ -77,10 +64,10 @@ static int report(const struct sr_usage *usage, const struct sr_calibrate_option
         code = sr_cmd_fail(usage, SR_EXIT_FAILED, "cannot write to standard output");
     sr_buf_clear(&out);
     if (rc == SR_OK && code == SR_EXIT_DONE && o->svg && (rc = sr_curve_svg(curve, &out)) == SR_OK)
-        (void)save(usage, o->svg, &out, &code);
+        (void)sr_cmd_save(usage, o->svg, sr_buf_view(&out), &code);
     sr_buf_clear(&out);
     if (rc == SR_OK && code == SR_EXIT_DONE && o->pairs && (rc = list_pairs(pairs, &out)) == SR_OK)
-        (void)save(usage, o->pairs, &out, &code);
+        (void)sr_cmd_save(usage, o->pairs, sr_buf_view(&out), &code);
     sr_buf_dispose(&out);
     return rc == SR_OK ? code : sr_cmd_fail(usage, SR_EXIT_FAILED, "%s", sr_strerror(rc));
 }

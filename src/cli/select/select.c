@@ -7,20 +7,8 @@
 #include "cli/term.h"
 #include "select/fit/fit.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-
-static bool save(const struct sr_usage *usage, const char *path, const struct sr_buf *text, int *code)
-{
-    FILE *file = fopen(path, "we");
-    bool written = file && fwrite(text->data, 1, text->len, file) == text->len;
-    if (file && fclose(file) != 0)
-        written = false;
-    if (!written)
-        *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s: %s", path, strerror(errno));
-    return written;
-}
 
 static int fail(const struct sr_usage *usage, int rc, const struct sr_err *err)
 {
@@ -97,7 +85,7 @@ static int write_predictor(const struct sr_usage *usage, struct sr_train_selecti
         sr_curve_points(curve, &fitted->predictor);
     sr_buf_init(&text, SR_PREDICTOR_FILE_MAX);
     int rc = sr_predictor_write(&fitted->predictor, &text);
-    bool written = rc == SR_OK && save(usage, o->out, &text, &code);
+    bool written = rc == SR_OK && sr_cmd_save(usage, o->out, sr_buf_view(&text), &code);
     sr_buf_clear(&text);
     if (written && !o->json)
         rc = say_fit(fitted, curve, o->out, &text);
@@ -171,7 +159,7 @@ static int show(const struct sr_usage *usage, const struct sr_eval_selection_opt
         code = sr_cmd_fail(usage, SR_EXIT_FAILED, "cannot write to standard output");
     sr_buf_clear(&text);
     if (rc == SR_OK && code == SR_EXIT_DONE && o->svg && (rc = sr_curve_view_svg(view, &text)) == SR_OK)
-        (void)save(usage, o->svg, &text, &code);
+        (void)sr_cmd_save(usage, o->svg, sr_buf_view(&text), &code);
     sr_buf_dispose(&text);
     return rc ? sr_cmd_fail(usage, SR_EXIT_FAILED, "%s", sr_strerror(rc)) : code;
 }

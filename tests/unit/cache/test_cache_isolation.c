@@ -1,15 +1,16 @@
 /*
- * Nothing is found outside of its partition: a million random operations on a cache whose keys differ in one
- * byte.
+ * Nothing is found outside of its partition: 100,000 random operations, a million in `make nightly`, on a
+ * cache whose keys differ in one byte.
  *
  * Every record says in its answer which partition and question it is for, and which version of them it is. A
  * model knows the latest version of each. Whatever is found must be of the partition that was asked for; by
  * an exact key it must be the latest version, and by a vector a question near to the one that was asked.
- * Restarts go through the bytes of records, as a store keeps them; then, a million operations more, through a
- * file and kill -9, after which the versions are not known.
+ * Restarts go through the bytes of records, as a store keeps them; then, for as many operations more, through
+ * a file and kill -9, after which the versions are not known.
  */
 #define CACHE_KIT_CLOCK
 #include "tests/unit/cache_kit.h"
+#include "tests/unit/operations_kit.h"
 
 #include "base/mem.h"
 #include "store/sqlite/sqlite.h"
@@ -19,9 +20,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#ifndef OPERATIONS
-#define OPERATIONS 1000000
-#endif
 #define PARTITIONS 24u
 #define QUESTIONS  40u
 #define TENANTS    3u
@@ -44,6 +42,11 @@ struct world {
     size_t exact, semantic, by_request, restarts;
     struct sr_cache_backend *file; /* NULL: restarts go through `kept` */
 };
+
+static size_t operations(void)
+{
+    return 100 * (size_t)kit_operations();
+}
 
 static uint32_t draw(struct world *world, uint32_t n)
 {
@@ -257,14 +260,15 @@ static void step(struct world *world)
 static void no_record_leaves_its_partition(void **state)
 {
     static struct world world;
+    size_t wanted = operations();
     (void)state;
     world = (struct world){.random = 20261122, .cache = kit_cache(600)};
-    for (size_t i = 0; i < OPERATIONS; i++)
+    for (size_t i = 0; i < wanted; i++)
         step(&world);
     print_message("%zu exact, %zu semantic, %zu by request, %zu restarts\n", world.exact, world.semantic,
                   world.by_request, world.restarts);
-    assert_true(world.exact > OPERATIONS / 20 && world.semantic > OPERATIONS / 20);
-    assert_true(world.by_request > OPERATIONS / 100 && world.restarts > OPERATIONS / 10000);
+    assert_true(world.exact > wanted / 20 && world.semantic > wanted / 20);
+    assert_true(world.by_request > wanted / 100 && world.restarts > wanted / 10000);
     struct sr_cache_stats stats = kit_stats(world.cache);
     for (uint32_t p = 0; p < PARTITIONS; p++)
         for (uint32_t q = 0; q < QUESTIONS; q++)
@@ -307,13 +311,14 @@ static void nor_does_one_of_a_file_after_a_kill(void **state)
 {
     struct done *done = mmap(NULL, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char folder[] = "/tmp/semroute-isolation-XXXXXX", path[64], command[64];
+    size_t wanted = operations();
     unsigned lives = 0;
     int status;
     (void)state;
     assert_true(done != MAP_FAILED && mkdtemp(folder));
     snprintf(path, sizeof path, "%s/cache.db", folder);
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    for (; done->operations < OPERATIONS; lives++) {
+    for (; done->operations < wanted; lives++) {
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
@@ -327,7 +332,7 @@ static void nor_does_one_of_a_file_after_a_kill(void **state)
     print_message("%u processes, %zu records loaded, %zu exact, %zu semantic\n", lives, done->loaded,
                   done->exact, done->semantic);
     assert_true(lives > 5 && done->loaded > lives * 100);
-    assert_true(done->exact > OPERATIONS / 20 && done->semantic > OPERATIONS / 20);
+    assert_true(done->exact > wanted / 20 && done->semantic > wanted / 20);
     assert_int_equal(system(command), 0);
     munmap(done, sizeof *done);
 }
