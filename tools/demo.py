@@ -21,7 +21,7 @@ BINARY = pathlib.Path(os.environ.get("SEMROUTE", ROOT / "build" / "semroute")).r
 BUILTIN = ROOT / "src" / "config" / "builtin.yaml"
 MOCK_PORTS = range(9001, 9005)  # as the built-in configuration has them
 GATEWAY_PORT, METRICS_PORT, API_PORT = 8801, 9190, 8080
-START_SECONDS = 10
+START_SECONDS = 60
 
 WEATHER_TOOL = {"type": "function", "function": {
     "name": "get_weather", "description": "Current weather at a place",
@@ -42,8 +42,8 @@ REQUESTS = [
     ("plain", "一个物体以10米每秒的初速度竖直上抛，求它能达到的最大高度。", {}),
     ("named", "What is 2 + 2?", {"model": "expert"}),
 ]
-COLUMNS = [("kind", "<"), ("request", "<"), ("decision", "<"), ("category", "<"), ("sure", ">"), ("model", "<"),
-           ("reasons", "<"), ("router us", ">"), ("total ms", ">")]
+COLUMNS = [("kind", "<"), ("request", "<"), ("decision", "<"), ("category", "<"), ("confidence", ">"),
+           ("model", "<"), ("reasoning", "<"), ("routing us", ">"), ("total ms", ">")]
 
 
 class Failure(Exception):
@@ -61,7 +61,7 @@ def is_free(port):
 
 
 def port_or_free(port, name):
-    """`port`, or one that is free when somebody has it."""
+    """`port`, or one that is free when another process has it."""
     if is_free(port):
         return port
     with socket.socket() as s:
@@ -131,8 +131,8 @@ def start_mock(directory, children):
 
 def start_gateway(directory, children, mock_ports):
     gateway = port_or_free(GATEWAY_PORT, "the gateway")
-    metrics = port_or_free(METRICS_PORT, "the metrics door")
-    api = port_or_free(API_PORT, "the API door")
+    metrics = port_or_free(METRICS_PORT, "the metrics listener")
+    api = port_or_free(API_PORT, "the API listener")
     args = ["serve", "--gateway", f"127.0.0.1:{gateway}", "--metrics", f"127.0.0.1:{metrics}", "--api",
             f"127.0.0.1:{api}", "--extproc", "off"]
     if mock_ports != list(MOCK_PORTS):  # the built-in configuration, with other ports behind it
@@ -146,8 +146,8 @@ def start_gateway(directory, children, mock_ports):
     child = Child(directory, *args)
     children.append(child)
     child.wait_for(lambda: answers(gateway, "/ready"))
-    print(f"gateway on http://127.0.0.1:{gateway}/v1, ready after {(time.monotonic() - begin) * 1000:.0f} ms; "
-          f"metrics on http://127.0.0.1:{metrics}/metrics\n")
+    print(f"gateway on http://127.0.0.1:{gateway}/v1, ready after {(time.monotonic() - begin) * 1000:.0f} ms\n"
+          f"metrics on http://127.0.0.1:{metrics}/metrics, the live page on http://127.0.0.1:{api}/ui/\n")
     return gateway
 
 
@@ -225,8 +225,9 @@ def send_all(port):
     print_table(rows)
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr)
-    print(f"\n{len(rows)} of {len(REQUESTS)} requests answered. The answers come from `semroute mock`, which plays "
-          "the models.")
+    print(f"\n{len(rows)} of {len(REQUESTS)} requests answered. The answers come from `semroute mock`, which plays the "
+          "models.\n`routing us` is the time that the gateway added. `-`: not asked for, as with a request that names its "
+          "model, or not\nknown in time.")
     return not failures
 
 
@@ -261,7 +262,7 @@ def main():
             done = False
         except KeyboardInterrupt:
             print()
-        except BrokenPipeError:  # the reader left; nothing more can be said
+        except BrokenPipeError:  # the reader closed the pipe; nothing more can be said
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             done = False
         finally:

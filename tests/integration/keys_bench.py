@@ -122,7 +122,7 @@ class Bench:
         process = Process([BINARY, "serve", "-c", self.write(config), "--api", "off", "--metrics", "off", "--extproc", "off"],
                           self.directory / f"listen{self.started}.log")
         try:
-            end = time.monotonic() + 10
+            end = time.monotonic() + 60
             while "ready in" not in process.output() and process.child.poll() is None and time.monotonic() < end:
                 time.sleep(0.01)
             yield process

@@ -31,7 +31,7 @@ def door(config, bench):
     process = Process([BINARY, "serve", "-c", bench.write(config), "--gateway", "off", "--api", "off", "--metrics", "off",
                        "--extproc", f"127.0.0.1:{port}"], bench.directory / f"extproc{bench.started}.log")
     try:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while "ready in" not in process.output() and process.child.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         yield port, process

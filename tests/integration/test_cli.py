@@ -213,7 +213,7 @@ def test_serve_takes_the_peers_flag_names(start, tmp_path):
 
 
 def test_the_demo_ends_well_without_a_terminal():
-    done = subprocess.run([sys.executable, ROOT / "tools" / "demo.py"], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([sys.executable, ROOT / "tools" / "demo.py"], capture_output=True, text=True, timeout=300,
                           env={**os.environ, "SEMROUTE": str(BINARY)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "12 of 12 requests answered" in done.stdout and "reasoner" in done.stdout

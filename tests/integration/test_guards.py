@@ -123,7 +123,7 @@ def test_nothing_of_the_text_is_told(gateway, client):
         except openai.PermissionDeniedError as blocked:
             told = str(blocked.response.headers) + blocked.response.text
             assert not any(secret in told for secret in [*SECRETS, "DAN"])
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while "security_block" not in gateway.output() and time.monotonic() < end:
         time.sleep(0.01)
     # Ids, times and figures are random digits, and may be those of secrets.

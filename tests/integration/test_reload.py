@@ -29,7 +29,7 @@ def model_now(gateway):
     return gateway.post(chat("hello")).headers["x-vsr-selected-model"]
 
 
-def wait_model(gateway, name, timeout=8):
+def wait_model(gateway, name, timeout=60):
     end = time.monotonic() + timeout
     while model_now(gateway) != name:
         assert time.monotonic() < end, gateway.output()
