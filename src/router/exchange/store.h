@@ -8,8 +8,8 @@
  * for a request that names a model whose upstream does. */
 bool sr_exchange_keeps_state(const sr_exchange *x);
 
-/* Notes whose responses those of the client are, by the headers of its request: its tenant's; without a
- * tenant those of its key; without one those of the credentials that it sends for its upstream. SR_ENOMEM. */
+/* Notes who owns the client's responses, by the headers of its request: its tenant; without a tenant its key;
+ * without a key the credentials that it sends for its upstream. SR_ENOMEM. */
 int sr_exchange_own_state(sr_exchange *x, const struct sr_header *headers, size_t n) SR_WARN_UNUSED;
 
 /* Most bytes of the response that is to be kept; 0: none is. */
@@ -20,8 +20,8 @@ size_t sr_exchange_store_max(const sr_exchange *x);
 void sr_exchange_store_answer(sr_exchange *x);
 
 /* The same for a reply that reads like a model's answer, in `x->reply`, before it is finished. `fresh`: it
- * was the answer to another request, so it gets an id of its own. It is said in it which response it
- * continues. */
+ * was the answer to another request, so it gets an id of its own. The reply names the response
+ * that it continues. */
 void sr_exchange_store_reply(sr_exchange *x, bool stream, bool fresh);
 
 #endif

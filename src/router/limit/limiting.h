@@ -1,8 +1,8 @@
 /*
- * The limits of one request: takes from its counters before it is forwarded, and settles what it has cost in
- * truth when it has ended.
+ * The limits of one request: takes from its counters before it is forwarded, and settles its real cost when
+ * it has ended.
  *
- * Tokens and cost are taken by an estimate of the prompt; the rest, or what was too much, is settled.
+ * Tokens and cost are first taken as estimated from the prompt; the difference is settled, up or down.
  */
 #ifndef SR_ROUTER_LIMIT_LIMITING_H
 #define SR_ROUTER_LIMIT_LIMITING_H
@@ -17,7 +17,7 @@ enum sr_limiting_state {
     SR_LIMITING_WAITS,   /* the store is asked */
     SR_LIMITING_PASSED,  /* it may go on */
     SR_LIMITING_REFUSED, /* `result` says by which counter */
-    SR_LIMITING_AWAY,    /* refused: the store is away, and the configuration is not open then */
+    SR_LIMITING_AWAY,    /* refused: the store is not reached, and the configuration lets nothing pass then */
 };
 
 struct sr_limiting {
@@ -29,7 +29,7 @@ struct sr_limiting {
     size_t n;
     uint64_t taken_ms, deadline_ns;
     struct sr_limit_result result;
-    bool looks;  /* it takes nothing: the limits are asked whether there is room for one */
+    bool looks;  /* it takes nothing, and only asks whether the limits have room for one request */
     bool failed; /* the store did not answer */
     bool settled, counted;
     struct sr_limit_query *query;

@@ -10,7 +10,7 @@
 #include "router/record.h"
 #include "router/router.h"
 
-/* What is explained, and the configuration that its names are of. */
+/* The record that is explained, and the router whose decisions, rules and models it names. */
 struct sr_explain {
     const struct sr_record *record;
     const struct sr_router *router;

@@ -20,8 +20,9 @@ int sr_label_set_open(struct sr_label_set *set, const char *type, const char *pa
                       struct sr_err *err) SR_WARN_UNUSED;
 void sr_label_set_dispose(struct sr_label_set *set);
 
-/* Writes labels, probabilities and `top` of the answer. The rules of one label match: the likeliest but
- * `otherwise` where it has at least `threshold`, else `otherwise` (-1: none). SR_ENOMEM. */
+/* Writes labels, probabilities and `top` of the answer. The rules of one label match: of the
+ * likeliest label besides `otherwise`, where it has at least `threshold`; else of `otherwise` (-1: of none).
+ * SR_ENOMEM. */
 int sr_label_set_write(const struct sr_label_set *set, struct sr_signal_task *task, const float *vector,
                        float threshold, int otherwise) SR_WARN_UNUSED;
 
