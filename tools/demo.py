@@ -225,9 +225,10 @@ def send_all(port):
     print_table(rows)
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr)
-    print(f"\n{len(rows)} of {len(REQUESTS)} requests answered. The answers come from `semroute mock`, which plays the "
-          "models.\n`routing us` is the time that the gateway added. `-`: not asked for, as with a request that names its "
-          "model, or not\nknown in time.")
+    print(f"""
+{len(rows)} of {len(REQUESTS)} requests answered. The answers come from `semroute mock`, which plays the models.
+`routing us` is the time that the gateway added. `-`: not asked for, as with a request that names its model; or not known
+in time, as the first text in another script can be: it opens the encoder for other languages.""")
     return not failures
 
 
