@@ -32,28 +32,29 @@ def port_range():
 
 
 def free_ports(count=1):
-    """`count` consecutive ports that were free a moment ago."""
+    """`count` consecutive ports that were free a moment ago. When each was given once, the oldest are given again."""
     first, last = port_range()
-    for step in range(0, last - first - count, count):
-        base = first + (os.getpid() * 97 + step) % (last - first - count)
-        ports = range(base, base + count)
-        if free_ports.given.intersection(ports):
-            continue
-        sockets = []
-        try:
-            for port in ports:
-                s = socket.socket()
-                sockets.append(s)
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                s.bind(("127.0.0.1", port))
-            free_ports.given.update(ports)
-            return base
-        except OSError:
-            pass
-        finally:
-            for s in sockets:
-                s.close()
+    for _ in range(2):
+        for step in range(0, last - first - count, count):
+            base = first + (os.getpid() * 97 + step) % (last - first - count)
+            ports = range(base, base + count)
+            if not free_ports.given.intersection(ports) and can_bind(ports):
+                free_ports.given.update(ports)
+                return base
+        free_ports.given.clear()
     raise RuntimeError("no free ports")
+
+
+def can_bind(ports):
+    with contextlib.ExitStack() as stack:
+        for port in ports:
+            s = stack.enter_context(socket.socket())
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                return False
+    return True
 
 
 free_ports.given = set()
