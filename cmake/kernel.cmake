@@ -1,5 +1,5 @@
 # One file of src/kernel per instruction set, with its own flags; they are only called where the CPU has the set.
-# Sanitizers add so many checks that the compiler needs half a minute for each of them at -O3.
+# With sanitizers no files take the compiler longer than these; -O1 saves a part of it.
 set(level -O3)
 if(SR_SANITIZE)
   set(level -O1)
