@@ -14,7 +14,7 @@
 #include "pool/picker.h"
 #include "pool/report.h"
 #include "pool/ticket.h"
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "dialect/registry.h"
 #include "mock/engine/cache.h"
 #include "mock/engine/prompt.h"
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 #include "router/pick/ask.h"
 
 #include <stdio.h>

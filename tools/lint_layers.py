@@ -37,6 +37,7 @@ ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
 ROOMS = {
     "net": {"client", "grpc", "http1", "http2", "loop", "msgpack", "server", "tls", "zmq"},
     "cache": {"gate", "index"},
+    "pool": {"policy", "warm"},
     "store": {"milvus", "redis", "sqlite"},
     "text": {"compress", "disguise", "entity", "segment", "terms"},
     "model": {"linear", "tokenizer"},

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 #include "router/prompt/prompt.h"
 #include "router/token_memo.h"
 

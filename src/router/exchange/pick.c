@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "dialect/registry.h"
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 #include "router/exchange/tiers.h"
 #include "router/exchange/trace.h"
 #include "router/pick/ask.h"

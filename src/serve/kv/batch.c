@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "net/msgpack/msgpack.h"
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Conversations whose next turn is due: what of a worker's cache will be asked for again. On a simulated
  * clock. */
-#include "pool/returning.h"
+#include "pool/warm/returning.h"
 
 #include "pool/clock.h"
 #include "tests/unit/cmocka_all.h"

@@ -2,10 +2,10 @@
  * A worker's blocks are nodes in one array, found by a small table of their own and linked in the order of
  * their use. Blocks that came together are neighbours, so that most are found without the table.
  */
-#include "pool/blocks.h"
+#include "pool/warm/blocks.h"
 
 #include "base/mem.h"
-#include "pool/blocks_table.h"
+#include "pool/warm/blocks_table.h"
 
 #include <string.h>
 

@@ -20,9 +20,9 @@
  */
 #include "base/mem.h"
 #include "pool/clock.h"
-#include "pool/returning.h"
-#include "pool/topics.h"
-#include "pool/warm.h"
+#include "pool/warm/returning.h"
+#include "pool/warm/topics.h"
+#include "pool/warm/warm.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
  * The names that an engine gives its blocks: a bounded table from the engine's hash to ours. One thread at a
  * time.
  */
-#ifndef SR_POOL_KV_MAP_H
-#define SR_POOL_KV_MAP_H
+#ifndef SR_POOL_WARM_KV_MAP_H
+#define SR_POOL_WARM_KV_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* A small table for each worker, looked through as a whole. */
-#include "pool/returning.h"
+#include "pool/warm/returning.h"
 
 #include "pool/clock.h"
 

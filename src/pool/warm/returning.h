@@ -5,10 +5,10 @@
  * a turn and the next one this unit learns until when a conversation may go on; after that its blocks may be
  * pushed out. What conversations begin with in common does not count: the cache has it once. A worker's
  * latest conversations are known, SR_RETURNING_MOST of them. The picker's lock is held. Private to this
- * folder.
+ * layer.
  */
-#ifndef SR_POOL_RETURNING_H
-#define SR_POOL_RETURNING_H
+#ifndef SR_POOL_WARM_RETURNING_H
+#define SR_POOL_WARM_RETURNING_H
 
 #include "pool/policy.h"
 

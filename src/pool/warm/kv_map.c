@@ -1,5 +1,5 @@
 /* Linear probing; the engine's hashes are mixed, as they may be small numbers. */
-#include "pool/kv_map.h"
+#include "pool/warm/kv_map.h"
 
 #include "base/mem.h"
 

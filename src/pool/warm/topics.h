@@ -5,8 +5,8 @@
  * A request near a topic belongs to it; another one makes a new topic in place of the one that was used least
  * recently. Vectors are kept in bytes. One thread at a time.
  */
-#ifndef SR_POOL_TOPICS_H
-#define SR_POOL_TOPICS_H
+#ifndef SR_POOL_WARM_TOPICS_H
+#define SR_POOL_WARM_TOPICS_H
 
 #include "base/err.h"
 

@@ -7,8 +7,8 @@
  * of a prompt before its first, as engines do. Knows nothing of how the hashes are made. One thread at a
  * time.
  */
-#ifndef SR_POOL_BLOCKS_H
-#define SR_POOL_BLOCKS_H
+#ifndef SR_POOL_WARM_BLOCKS_H
+#define SR_POOL_WARM_BLOCKS_H
 
 #include "base/err.h"
 

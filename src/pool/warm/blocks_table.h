@@ -2,8 +2,8 @@
  * The table from a block's hash to a set of workers: open addressing in shards that grow on their own, so
  * that no single call moves more than a small part of it. One thread at a time.
  */
-#ifndef SR_POOL_BLOCKS_TABLE_H
-#define SR_POOL_BLOCKS_TABLE_H
+#ifndef SR_POOL_WARM_BLOCKS_TABLE_H
+#define SR_POOL_WARM_BLOCKS_TABLE_H
 
 #include "base/err.h"
 

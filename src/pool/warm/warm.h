@@ -6,12 +6,12 @@
  * Events name blocks by the engine's hashes; the tokens in them give ours, so that any engine's hashes are
  * understood. docs/internals/pool.md.
  */
-#ifndef SR_POOL_WARM_H
-#define SR_POOL_WARM_H
+#ifndef SR_POOL_WARM_WARM_H
+#define SR_POOL_WARM_WARM_H
 
-#include "pool/blocks.h"
-#include "pool/kv_map.h"
 #include "pool/rank.h"
+#include "pool/warm/blocks.h"
+#include "pool/warm/kv_map.h"
 
 struct sr_pool_warm {
     const struct sr_pool_settings *settings;

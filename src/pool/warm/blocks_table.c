@@ -1,5 +1,5 @@
 /* Linear probing; an entry that loses its last worker is removed by moving back those that follow. */
-#include "pool/blocks_table.h"
+#include "pool/warm/blocks_table.h"
 
 #include "base/mem.h"
 

@@ -6,7 +6,7 @@
  * events, and estimates as prefix does for workers without events and requests without tokens.
  */
 #include "base/mem.h"
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 
 static int open_with(void **state, const struct sr_pool_settings *settings, bool events)
 {

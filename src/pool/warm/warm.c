@@ -1,5 +1,5 @@
 /* Keeps both tables, and counts the blocks of the requests at each worker. */
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 
 #include "base/hash.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* Quantised to a byte a dimension: a component x of a vector of length 1 is 127 * x / its largest one. */
-#include "pool/topics.h"
+#include "pool/warm/topics.h"
 
 #include "base/mem.h"
 #include "kernel/kernel.h"

@@ -10,7 +10,7 @@
  */
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pool/warm.h"
+#include "pool/warm/warm.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
  */
 #include "base/mem.h"
 #include "pool/rank.h"
-#include "pool/topics.h"
+#include "pool/warm/topics.h"
 
 struct picking {
     const struct sr_pool_settings *settings;
