@@ -81,12 +81,12 @@ double sr_returning_blocks(const struct sr_returning *returning, const struct sr
                            const struct sr_pool_ask *ask, uint64_t now_ns)
 {
     double least = TIMES * returning->pause_ns, usual = returning->pause_ns + 4 * returning->deviation_ns;
-    double until = !returning->known ? FIRST_NS : least > usual ? least : usual, sum = 0;
+    uint64_t until = (uint64_t)(!returning->known ? FIRST_NS : least > usual ? least : usual), sum = 0;
     for (size_t i = 0; i < SR_RETURNING_MOST; i++) {
         const struct sr_returning_turn *turn = &seat->turns[i];
-        bool awaited = turn->blocks && (!turn->ended_ns || (double)(now_ns - turn->ended_ns) <= until);
+        bool awaited = turn->blocks && (!turn->ended_ns || now_ns - turn->ended_ns <= until);
         if (awaited && !(turn->ended_ns && goes_on(turn, ask)))
             sum += turn->blocks - turn->base;
     }
-    return sum;
+    return (double)sum;
 }
