@@ -231,6 +231,7 @@ struct sr_record {
     const char *policy; /* that picked it; NULL = unknown */
     struct sr_record_pool pool;
     struct sr_pool_why why_target;
+    bool of_several; /* the policy had a choice */
     struct sr_record_tools tools;
     struct sr_record_cache cache;
     struct sr_record_recall recall;

@@ -1,10 +1,12 @@
 """Picking a worker of a pool: simulated engines behind the gateway, and what clients and operators see of the choice."""
 import json
+import re
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from conftest import request
+from conftest import request, semroute
 from test_pools import until
 
 LONG = "The first paragraph of a long document that many questions are about. " * 40
@@ -111,6 +113,18 @@ def test_explain_names_the_worker(start):
     seen = request(gateway.api_port, "POST", "/api/v1/explain", {"request": body}).json()["worker"]
     assert seen["backend"] == f"w{home}" and seen["policy"] == "prefix" and seen["reason"] == "prefix"
     assert 0 < seen["overlap"] <= seen["blocks"]
+
+
+@pytest.mark.parametrize("policy, why", [
+    ("round_robin", "turn"), ("least_request", "fewest requests"), ("least_load", "least load"), ("session", "least load"),
+    ("prefix", "least load, has 0 of "), ("cost", "cost, has 0 of "), ("meaning", "least load"), ("auto", "least load, has 0 of ")])
+def test_explain_draws_the_worker_of_every_policy(tmp_path, policy, why):
+    """Also of those to which no cache matters; a model's only worker is not worth a line."""
+    path = tmp_path / "semroute.yaml"
+    for workers in (2, 1):
+        path.write_text(config(SimpleNamespace(port=1, workers=workers), policy))
+        drawn = semroute("explain", "-c", path, "hello " * 80).stdout
+        assert len(re.findall(f"on w[01] \\({policy}: {re.escape(why)}", drawn)) == workers - 1, drawn
 
 
 def test_workers_without_a_name_go_by_their_address(start):

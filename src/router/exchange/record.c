@@ -228,7 +228,8 @@ void sr_exchange_note_target(sr_exchange *x)
         return;
     r->policy = sr_pool_group_policy(x->ticket.group);
     r->why_target = x->ticket.why;
-    if (!r->why_target.reason)
+    r->of_several = r->why_target.reason != NULL;
+    if (!r->of_several)
         r->why_target.reason = "the only one";
 }
 

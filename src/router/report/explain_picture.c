@@ -259,11 +259,15 @@ static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
 static void draw_worker(struct picture *pic, const struct sr_record *r)
 {
     const struct sr_pool_why *why = &r->why_target;
-    if (!r->target || !r->policy || !why->blocks || pic->rc)
+    if (!r->target || !r->policy || !r->of_several || pic->rc)
         return;
     indent(pic);
-    pic->rc = sr_buf_printf(pic->out, "on %s (%s: %s, has %u of %u blocks)\n", r->target, r->policy,
-                            why->reason, why->overlap, why->blocks);
+    pic->rc = sr_buf_printf(pic->out, "on %s (%s: %s", r->target, r->policy, why->reason);
+    if (why->blocks && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, ", has %u of %u blocks", why->overlap, why->blocks);
+    if (why->similarity > 0 && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, ", similarity %.3f", (double)why->similarity);
+    put(pic, ")\n");
 }
 
 /* The pool of several, and why. */
