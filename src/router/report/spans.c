@@ -9,12 +9,11 @@
 #include "router/report/gen_ai.h"
 #include "trace/span.h"
 
-#include <stdio.h>
-
 #define NAME(rest)        "semantic_router." rest
 #define NAME_MAX_BYTES    96
 #define ENTITIES_MEMORY   4096
 #define ADDRESS_MAX_BYTES 264
+#define PORT_MAX_BYTES    8
 #define MATCHES_MAX       16
 #define MATCH_MAX_BYTES   96
 
@@ -275,6 +274,18 @@ static void write_signal(struct tree *t, enum sr_signal_type type, const uint8_t
     sr_trace_end(&t->w);
 }
 
+/* "A:B" into `out`; its length, or 0 when it is too long. Done for each request, so without a format. */
+static size_t join(char *out, size_t max, const char *a, const char *b)
+{
+    size_t n = strlen(a), k = strlen(b);
+    if (n + k + 2 > max)
+        return 0;
+    memcpy(out, a, n);
+    out[n] = ':';
+    memcpy(out + n + 1, b, k + 1);
+    return n + 1 + k;
+}
+
 /* The first rules that matched, each as TYPE:NAME; without those of a long name. */
 static void put_matched_rules(struct tree *t)
 {
@@ -286,10 +297,9 @@ static void put_matched_rules(struct tree *t)
         for (size_t i = 0; result && i < result->n_hits && n < MATCHES_MAX; i++) {
             if (!result->hits[i].matched)
                 continue;
-            int length = snprintf(names[n], sizeof names[n], "%s:%s", sr_signal_registry[type]->name,
-                                  sr_signals_rule_name(t->router->signals, (enum sr_signal_type)type, i));
             list[n] = names[n];
-            n += length < (int)sizeof names[n];
+            n += join(names[n], sizeof names[n], sr_signal_registry[type]->name,
+                      sr_signals_rule_name(t->router->signals, (enum sr_signal_type)type, i)) > 0;
         }
     }
     sr_trace_texts(&t->w, "decision.matched_rules", list, n);
@@ -436,6 +446,17 @@ static void write_phases(struct tree *t)
 
 /* ---- upstreams and the answer ---- */
 
+static void put_address(struct tree *t, const char *host, int port)
+{
+    char address[ADDRESS_MAX_BYTES], digits[PORT_MAX_BYTES], *at = digits + sizeof digits;
+    *--at = '\0';
+    for (int left = port; left > 0 && at > digits; left /= 10)
+        *--at = (char)('0' + left % 10);
+    put(t, "server.address", host);
+    sr_trace_int(&t->w, "server.port", port);
+    sr_trace_bytes(&t->w, "endpoint.address", sr_bytes_of(address, join(address, sizeof address, host, at)));
+}
+
 static void write_try(struct tree *t, size_t at)
 {
     const struct sr_record *r = t->r;
@@ -455,13 +476,8 @@ static void write_try(struct tree *t, size_t at)
     put_gen_ai(t, sr_gen_ai_provider(t->router->config, try->model_index, try->target), sent);
     put(t, "model.name", try->model);
     put(t, "endpoint.name", try->target);
-    put(t, "server.address", try->host);
-    if (try->host) {
-        char address[ADDRESS_MAX_BYTES];
-        snprintf(address, sizeof address, "%s:%d", try->host, try->port);
-        put(t, "endpoint.address", address);
-        sr_trace_int(&t->w, "server.port", try->port);
-    }
+    if (try->host)
+        put_address(t, try->host, try->port);
     if (try->status)
         sr_trace_int(&t->w, "http.response.status_code", try->status);
     put(t, "error.type", try->failure);
