@@ -415,7 +415,7 @@ def test_pictures(site, browser, tmp_path):
         browser.small_picture(pictures[name])
     take("requests")
     browser.colours("dark")
-    browser.run("document.querySelector('#opened').scrollTo(0, 640)")
+    browser.run("document.querySelector('#opened').scrollTo(0, document.querySelector('.trees').closest('.part').offsetTop - 12)")
     take("rules-dark")
     browser.colours("light")
     flood = Flood(site, 40)
