@@ -88,18 +88,18 @@ export function live(root) {
     learn("decision", record.decision);
     learn("tenant", record.tenant);
     const line = row(record, () => open(event, line));
-    line.dataset.request = record.request_id;
+    line.dataset.record = record.id;
     return line;
   }
 
-  // What replay kept before the page was opened; a request that has been followed meanwhile is not shown twice.
+  // What replay kept before the page was opened. A request that is followed, too, is shown as it was followed.
   async function earlier(query, signal) {
     const setup = await get("/api/v1/page/configuration", signal);
     replays = Boolean(setup.replay);
     if (!replays) return;
     const page = await get(`/v1/router_replay?limit=${KEPT}&${query}`, signal);
-    const shown = new Set([...rows.children].map((line) => line.dataset.request));
-    rows.append(...page.data.filter((record) => !shown.has(record.request_id)).slice(0, ROWS - rows.childElementCount).map((request) => lineOf({ request })));
+    const shown = new Set([...[...rows.children].map((line) => line.dataset.record), ...waiting.map((event) => event.request.id)]);
+    rows.append(...page.data.filter((record) => !shown.has(record.id)).slice(0, ROWS - rows.childElementCount).map((request) => lineOf({ request })));
     tellCount();
   }
 
@@ -111,7 +111,8 @@ export function live(root) {
   function draw() {
     timer = null;
     if (paused || !waiting.length) return;
-    const fresh = waiting.splice(0).reverse().map(lineOf);
+    const fresh = waiting.splice(0).reverse().map(lineOf), again = new Set(fresh.map((line) => line.dataset.record));
+    for (const line of [...rows.children]) if (line.dataset.record && again.has(line.dataset.record) && line !== selected) line.remove();
     const focused = rows.contains(document.activeElement) ? document.activeElement : null;
     rows.prepend(...fresh);
     while (rows.childElementCount > ROWS) {

@@ -77,8 +77,8 @@ export function overview(root) {
   function saved(all, hits) {
     const asked = sum(all, "llm_model_requests_total");
     if (!hits || !asked) return "";
-    const cost = (hits * sum(all, "llm_model_cost_total")) / asked, tokens = (hits * sum(all, "llm_model_tokens_total")) / asked;
-    return `; about ${number(tokens)} tokens${cost ? ` and ${money(cost)} ${all.llm_model_cost_total[0].labels.currency}` : ""} saved`;
+    const currencies = by(all, "llm_model_cost_total", "currency"), cost = currencies.size === 1 ? (hits * [...currencies.values()][0]) / asked : 0, tokens = (hits * sum(all, "llm_model_tokens_total")) / asked;
+    return `; about ${number(tokens)} tokens${cost ? ` and ${money(cost)} ${[...currencies.keys()][0]}` : ""} saved`;
   }
 
   function rates(all, seconds) {

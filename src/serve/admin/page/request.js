@@ -125,15 +125,15 @@ function story(record, why) {
   const lines = [], add = (label, text) => text && lines.push(el("li", {}, el("span", { class: "leaf" }, label), ` ${text}`));
   const name = record.decision || record.guard, w = why?.worker;
   if (record.outcome === "blocked" || record.guard_action === "block") add("Blocked:", why?.rules?.why || `by ${name}`);
-  else if (name) add(`Decision ${name}:`, why?.rules?.why || "its rules matched");
+  else if (name) add(`Decision ${name}:`, why?.rules?.why || (record.from_cache ? "as when the answer was kept" : "its rules matched"));
   else if (record.selected_model && record.original_model === record.selected_model) add("No decision:", "the client named the model");
   else add("No decision:", why?.rules?.why);
   if (record.guard && record.guard_action !== "block") add(`Guard ${record.guard}:`, [record.guard_action, record.redacted && `${plural(record.redacted, "place")} replaced`].filter(Boolean).join(", "));
   if (record.candidates?.length) add(`Model ${record.selected_model}:`, choice(record));
   if (record.from_cache) add("Cache:", `the answer was kept (${record.cache_hit_kind}), no model was asked`);
   if (why?.pool?.name) add(`Pool ${why.pool.name}:`, why.pool.reason);
+  for (const t of why?.tries || []) if (t.failure) add(`Try at ${t.target || t.model}:`, `failed (${t.failure}${t.status ? `, status ${t.status}` : ""})`);
   if (w) add(`Worker ${w.name}:`, [because(w.reason), w.policy && `policy ${w.policy}`].filter(Boolean).join(", "));
-  for (const t of why?.tries || []) if (t.failure) add(`Try at ${t.target || t.model}:`, `${t.failure}${t.status ? `, status ${t.status}` : ""}`);
   if (record.error && record.outcome !== "blocked") add("Error:", record.error);
   return lines.length ? el("ul", { class: "story", "aria-label": "Why it went there" }, lines) : null;
 }
