@@ -23,6 +23,11 @@ if ! { cmake -S . -B $tree -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=O
     exit 1
 fi
 
+# A model's folder may be a link in the checkout; the archive has what it points to.
+for model in "$root"/share/semroute/models/*; do
+    [ ! -L "$model" ] || { cp -rL "$model" "$model.copy" && rm "$model" && mv "$model.copy" "$model"; }
+done
+
 glibc='^(linux-vdso|ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv)\.so'
 mkdir -p "$root/lib/semroute" "$root/licenses"
 ldd $tree/semroute | awk '$2 == "=>" {print $1, $3}' | while read -r file path; do

@@ -56,15 +56,21 @@ size_t sr_utf8_unit(const char *s, size_t n, bool *valid)
     return i;
 }
 
+/* True when one of the eight bytes at `p` is no ASCII. */
+static bool eight_have_other(const char *p)
+{
+    uint64_t eight;
+    memcpy(&eight, p, 8);
+    return eight & UINT64_C(0x8080808080808080);
+}
+
 size_t sr_utf8_ascii_prefix(struct sr_bytes s)
 {
     size_t i = 0;
-    for (; i + 8 <= s.n; i += 8) {
-        uint64_t eight;
-        memcpy(&eight, s.p + i, 8);
-        if (eight & UINT64_C(0x8080808080808080))
-            break;
-    }
+    while (i + 8 <= s.n && !eight_have_other(s.p + i))
+        i += 8;
+    if (i > 0 && i + 8 > s.n && !eight_have_other(s.p + s.n - 8)) /* the rest, with some before it again */
+        return s.n;
     while (i < s.n && (unsigned char)s.p[i] < 0x80)
         i++;
     return i;

@@ -34,9 +34,10 @@ const struct sr_usage sr_doctor_usage = {
         "Looks whether this machine is ready for a configuration; exit code 1 when something is wrong.",
     .text =
         "It looks at CPU, memory, open files, clock and core dumps, at the configuration and its models, at\n"
-        "certificates, and at ports; it asks every backend for its models and connects to every store. Run "
-        "it\n"
-        "where and as whom the router runs. Nothing is changed, and keys are sent to their backends alone.\n",
+        "certificates, files and ports; it asks every backend for its models and connects to every store "
+        "and\n"
+        "collector. Run it where and as whom the router runs. Nothing is changed, and keys are sent to their "
+        "backends alone.\n",
     SR_OPTIONS(options),
 };
 
@@ -79,8 +80,21 @@ static void look_at_models(struct sr_diagnosis *d, const struct sr_config *confi
             look_at_tools(d, sr_router_profile(engine, (int)i));
         sr_router_unref(engine);
     } else {
-        sr_diagnosis_add(d, SR_CONDITION_BAD, "model", NULL, "%s", err.message);
+        sr_diagnosis_add(d, SR_CONDITION_BAD, "model",
+                         "install what is named, or remove the signal that wants it from the file", "%s",
+                         err.message);
     }
+}
+
+/* A warning says itself what could be done. */
+static const char *advice_for(bool bad, unsigned line)
+{
+    if (!bad)
+        return NULL;
+    return line
+               ? "correct the file (`semroute check` reads it alone); models, ports and upstreams are looked "
+                 "at once it loads"
+               : "name the file with -c, and let the user that runs the router read it";
 }
 
 static const struct sr_config *load(struct sr_diagnosis *d, const char *path)
@@ -96,12 +110,14 @@ static const struct sr_config *load(struct sr_diagnosis *d, const char *path)
         char where[32] = "";
         if (problem->line)
             snprintf(where, sizeof where, "%u:%u:", problem->line, problem->column);
-        sr_diagnosis_add(d, bad ? SR_CONDITION_BAD : SR_CONDITION_WARNING, "config", NULL, "%s:%s %s",
-                         path ? path : "(built-in)", where, problem->message);
+        sr_diagnosis_add(d, bad ? SR_CONDITION_BAD : SR_CONDITION_WARNING, "config",
+                         advice_for(bad, problem->line), "%s:%s %s", path ? path : "(built-in)", where,
+                         problem->message);
     }
     if (rc == SR_OK)
-        sr_diagnosis_add(d, SR_CONDITION_GOOD, "config", NULL, "%s: %zu models, %zu decisions, revision %s",
-                         path ? path : "(built-in)", config->n_models, config->n_decisions, config->revision);
+        sr_diagnosis_add(d, SR_CONDITION_GOOD, "config", NULL, "%s: %zu model%s, %zu decision%s, revision %s",
+                         path ? path : "(built-in)", config->n_models, config->n_models == 1 ? "" : "s",
+                         config->n_decisions, config->n_decisions == 1 ? "" : "s", config->revision);
     sr_problems_dispose(&problems);
     return rc == SR_OK ? config : NULL;
 }
@@ -133,9 +149,10 @@ int sr_cmd_doctor(int argc, char **argv)
     struct sr_diagnosis diagnosis = {0};
     sr_log_set_level(SR_LOG_ERROR);
     const struct sr_config *config = load(&diagnosis, sr_cmd_config(config_file));
+    sr_doctor_machine(&diagnosis, config);
     if (config) {
-        sr_doctor_machine(&diagnosis, config);
         look_at_models(&diagnosis, config);
+        sr_doctor_files(&diagnosis, config);
         sr_doctor_certificates(&diagnosis, config);
         sr_doctor_ports(&diagnosis, config);
         sr_doctor_reach(&diagnosis, config, (uint32_t)timeout_ms);

@@ -99,11 +99,11 @@ static void put_rule(struct sr_json_writer *w, const char *key, const struct sr_
     sr_json_object_end(w);
 }
 
-static void put_decision(struct sr_json_writer *w, const struct sr_explanation *e,
+static void put_decision(struct sr_json_writer *w, const struct sr_explanation *e, const struct sr_plan *plan,
                          const struct sr_plan_entry *entry)
 {
-    const struct sr_config_decision *decision = &e->plan->config->decisions[entry->decision];
-    struct sr_rule_value value = sr_plan_eval_entry(e->plan, entry, e->without, e->results);
+    const struct sr_config_decision *decision = &plan->config->decisions[entry->decision];
+    struct sr_rule_value value = sr_plan_eval_entry(plan, entry, e->without, e->results);
     sr_json_object(w, NULL);
     sr_json_text(w, "name", decision->name);
     if (decision->description && *decision->description)
@@ -111,12 +111,14 @@ static void put_decision(struct sr_json_writer *w, const struct sr_explanation *
     sr_json_real(w, "priority", "%.6g", (double)decision->priority);
     if (decision->tier > 0)
         sr_json_real(w, "tier", "%.6g", (double)decision->tier);
+    if (decision->plugins.guard.set)
+        sr_json_bool(w, "guard", true);
     put_state(w, value.state);
     if (e->without && e->without[entry->decision])
         sr_json_bool(w, "left_out", true);
     sr_json_real(w, "confidence", "%.6g", value.state == SR_RULE_YES ? (double)value.low : 0.0);
     if (entry->has_rules)
-        put_rule(w, "rules", e, &e->plan->nodes[entry->first]);
+        put_rule(w, "rules", e, &plan->nodes[entry->first]);
     else
         sr_json_null(w, "rules");
     sr_json_object_end(w);
@@ -125,9 +127,11 @@ static void put_decision(struct sr_json_writer *w, const struct sr_explanation *
 void sr_plan_explain_json(const struct sr_explanation *e, struct sr_json_writer *w)
 {
     char why[SR_ERR_MESSAGE_MAX];
+    const struct sr_plan *const plans[] = {e->before, e->plan, e->after};
     sr_json_array(w, "decisions");
-    for (size_t i = 0; i < e->plan->n; i++)
-        put_decision(w, e, &e->plan->entries[i]);
+    for (size_t p = 0; p < sizeof plans / sizeof plans[0]; p++)
+        for (size_t i = 0; plans[p] && i < plans[p]->n; i++)
+            put_decision(w, e, plans[p], &plans[p]->entries[i]);
     sr_json_array_end(w);
     sr_plan_explain_why(e, why);
     sr_json_text(w, "why", why);

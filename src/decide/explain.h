@@ -13,7 +13,9 @@
 
 /* All borrowed for the call. */
 struct sr_explanation {
-    const struct sr_plan *plan;
+    const struct sr_plan *plan;   /* of the decision */
+    const struct sr_plan *before; /* decided before it, without a winner that routes; NULL: none */
+    const struct sr_plan *after;  /* would have been decided after it; NULL: none */
     const struct sr_signal_result *const *results; /* [SR_SIGNAL_TYPES], as sr_plan_decide took them */
     const struct sr_decision *decision;
     const bool *without; /* as sr_plan_decide took them */
@@ -21,8 +23,8 @@ struct sr_explanation {
 };
 
 /* Writes two members into the JSON object that is open:
- * "decisions":[{name,description,priority,tier,matched,confidence,rules}] in the order in which they win,
- * `left_out` true where it did not count for this request;
+ * "decisions":[{name,description,priority,tier,matched,confidence,rules}] of the three plans in the order in
+ * which they win, `guard` true of a guard, `left_out` true where it did not count for this request;
  * rules being {type,name,matched} or {operator,matched,conditions}, matched null where it was not needed; and
  * "why", the sentence of sr_plan_explain_why. */
 void sr_plan_explain_json(const struct sr_explanation *e, struct sr_json_writer *w);

@@ -114,18 +114,19 @@ static void draw_node(struct picture *p, const struct sr_explanation *e, const s
     prefix[n] = 0;
 }
 
-static void draw_decision(struct picture *p, const struct sr_explanation *e,
+static void draw_decision(struct picture *p, const struct sr_explanation *e, const struct sr_plan *plan,
                           const struct sr_plan_entry *entry)
 {
-    const struct sr_config_decision *decision = &e->plan->config->decisions[entry->decision];
-    struct sr_rule_value value = sr_plan_eval_entry(e->plan, entry, e->without, e->results);
+    const struct sr_config_decision *decision = &plan->config->decisions[entry->decision];
+    struct sr_rule_value value = sr_plan_eval_entry(plan, entry, e->without, e->results);
     bool wins = entry->decision == e->decision->decision;
     char prefix[PREFIX_MAX] = "  ";
     begin_line(p);
     put(p, wins ? BOLD : PLAIN, "%s", wins ? "▶ " : "  ");
     put_state(p, value.state, "");
     put(p, wins ? BOLD : PLAIN, "%s", decision->name);
-    put(p, DIM, "  priority %lld", (long long)decision->priority);
+    put(p, DIM, "%s  priority %lld", decision->plugins.guard.set ? "  guard" : "",
+        (long long)decision->priority);
     if (decision->tier > 0)
         put(p, DIM, ", tier %lld", (long long)decision->tier);
     if (value.state == SR_RULE_YES)
@@ -136,7 +137,7 @@ static void draw_decision(struct picture *p, const struct sr_explanation *e,
         put(p, DIM, "  %s", decision->description);
     end_line(p);
     if (entry->has_rules)
-        draw_node(p, e, &e->plan->nodes[entry->first], prefix, true);
+        draw_node(p, e, &plan->nodes[entry->first], prefix, true);
 }
 
 int sr_plan_explain_picture(const struct sr_explanation *e, int indent, int width, bool colour,
@@ -149,7 +150,9 @@ int sr_plan_explain_picture(const struct sr_explanation *e, int indent, int widt
     begin_line(&p);
     put(&p, PLAIN, "%s", why);
     end_line(&p);
-    for (size_t i = 0; i < e->plan->n; i++)
-        draw_decision(&p, e, &e->plan->entries[i]);
+    const struct sr_plan *const plans[] = {e->before, e->plan, e->after};
+    for (size_t k = 0; k < sizeof plans / sizeof plans[0]; k++)
+        for (size_t i = 0; plans[k] && i < plans[k]->n; i++)
+            draw_decision(&p, e, plans[k], &plans[k]->entries[i]);
     return p.rc;
 }

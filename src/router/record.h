@@ -145,6 +145,7 @@ struct sr_record_trace {
 struct sr_record_try {
     uint8_t span[SR_SPAN_ID_SIZE];
     uint64_t started, answered, ended;
+    int model_index;                   /* of the configuration */
     const char *model, *target, *host; /* `target` and `host` NULL: not known */
     int port;
     int status;          /* of the answer; 0: none came */

@@ -44,7 +44,7 @@ def test_the_form_for_people(start, tmp_path):
     done = semroute("doctor", "-c", configuration(tmp_path, free_ports()))
     assert done.returncode == 1
     assert "connection refused" in done.stdout and "-> nothing listens there" in done.stdout
-    assert done.stdout.splitlines()[-1].endswith("1 errors")
+    assert done.stdout.splitlines()[-1].endswith("1 error")
 
 
 def test_an_upstream_that_speaks_another_protocol(start, tmp_path):
@@ -101,6 +101,35 @@ def test_a_wrong_configuration(tmp_path):
     found = findings(path, code=1)
     assert any("wrong.yaml:3:1" in f["text"] for f in of(found, "config")), found
     assert not of(found, "upstream"), "nothing is asked for a file that does not load"
+    assert of(found, "cpu") and of(found, "clock"), "the machine is looked at whatever the file says"
+
+
+def test_every_line_that_is_an_error_says_what_to_do(tmp_path):
+    port, nowhere = free_ports(), tmp_path / "no" / "such"
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("version: v0.3\nnonsense: 1\n", encoding="utf-8")
+    good = configuration(tmp_path, port, **{"global": {
+        "services": {"router_replay": {"enabled": True, "store_backend": "sqlite"}},
+        "semroute": {"replay": {"path": str(nowhere / "replay.db")}, "access_log": str(nowhere / "access.log")}}})
+    for path in (wrong, good, tmp_path / "missing.yaml"):
+        errors = [f for f in findings(path, code=1) if f["state"] == "error"]
+        assert errors and all(f["advice"] for f in errors), errors
+    files = of(findings(good, code=1), "file")
+    assert [f["state"] for f in files] == ["error"] * 2 and all(str(nowhere) in f["text"] for f in files), files
+
+
+def test_files_that_can_be_written(start, tmp_path):
+    path = configuration(tmp_path, start.mock().port, **{"global": {"semroute": {"access_log": str(tmp_path / "access.log")}}})
+    assert [f["state"] for f in of(findings(path), "file")] == ["ok"]
+    assert not (tmp_path / "access.log").exists(), "it is looked at, not opened"
+
+
+def test_a_collector_that_is_away_is_a_warning(start, tmp_path):
+    for port, state in ((free_ports(), "warning"), (start.mock().port, "ok")):
+        tracing = {"enabled": True, "exporter": {"endpoint": f"http://127.0.0.1:{port}"}}
+        path = configuration(tmp_path, start.mock().port, **{"global": {"services": {"observability": {"tracing": tracing}}}})
+        found = of(findings(path), "collector")
+        assert [f["state"] for f in found] == [state] and str(port) in found[0]["text"], found
 
 
 def test_a_port_in_use_is_a_warning(start, tmp_path):

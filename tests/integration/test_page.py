@@ -61,7 +61,7 @@ def open_row(browser, decision):
 
 def test_requests_show_as_they_happen_and_open(site, browser):
     show(browser, site, "live")
-    assert "Only those that end while this page is open" in browser.text("#main")
+    assert "Earlier ones show where router_replay keeps them" in browser.text("#main")
     assert site.ask(PROMPTS[0], "acme").status == 200
     rows(browser, 1)
     site.ask(PROMPTS[2], "globex", stream=True)
@@ -76,9 +76,15 @@ def test_requests_show_as_they_happen_and_open(site, browser):
     blocked = open_row(browser, "block-attacks")
     assert "blocked" in blocked and "jailbreak" in blocked and "no model" in blocked
     assert "the guard block-attacks blocks the request" in blocked and "default model" not in blocked
+    tree = browser.run("return [...document.querySelectorAll('.trees details')].map(d => [d.querySelector('.leaf').textContent, d.open, d.innerText])")
+    assert [name for name, _, _ in tree] == ["block-attacks", "hide-private", "programming", "science"]
+    assert [is_open for _, is_open, _ in tree] == [True, False, False, False] and re.search(r"jailbreak: attack\s*yes\s*\d\.\d\d", tree[0][2])
     hidden = open_row(browser, "hide-private")
     assert "EMAIL_ADDRESS" in hidden and re.search(r"message, turn 0\s+\d+–\d+", hidden) and "redaction" in hidden
     assert "anna.schmidt" not in hidden and SECRETS["prompt"] not in browser.run("return document.documentElement.outerHTML")
+    browser.click("button.texts")  # the configuration keeps bodies, and someone asks for this one
+    browser.wait("return document.querySelectorAll('pre.text').length === 1")
+    assert SECRETS["prompt"] in browser.text("pre.text") and "anna.schmidt" not in browser.text("pre.text")
     browser.key("Escape")
     browser.wait("return document.querySelector('#opened').hidden && document.activeElement.classList.contains('open')")
     assert browser.console() == []
@@ -94,7 +100,7 @@ def test_filters(site, browser):
         rows(browser, 1)
         assert set(browser.run("return [...document.querySelectorAll('button.open')].map(b => b.textContent)")) == expected
         browser.set(f"#filter-{name}", "")
-        browser.wait(f"return {ROWS} === 0")
+        rows(browser, 3)  # what replay kept of all of them
     browser.set("#filter-tenant", "globex")
     browser.set("#filter-min_ms", "0")
     followed(browser, "tenant=globex")
@@ -102,6 +108,22 @@ def test_filters(site, browser):
     site.ask(PROMPTS[2], "globex")
     rows(browser, 1)
     assert browser.run("return [...document.querySelectorAll('button.open')].map(b => b.textContent)") == ["programming"]
+
+
+def test_earlier_requests_show_where_replay_keeps_them(site, browser):
+    for text in (PROMPTS[0], PROMPTS[9], PROMPTS[2]):
+        site.ask(text, "acme")
+    until(lambda: request(site.gateway.api_port, "GET", "/v1/router_replay").json()["count"], lambda n: n == 3)
+    show(browser, site, "live")
+    rows(browser, 3)
+    assert browser.run("return [...document.querySelectorAll('button.open')].map(b => b.textContent)") == ["programming", "block-attacks", "science"]
+    opened = open_row(browser, "science")
+    assert "ended before the page was opened" in opened and "Candidates" in opened and "domain, linear" in opened
+    site.ask(PROMPTS[2], "globex")
+    rows(browser, 4)
+    assert "ended before the page was opened" not in open_row(browser, "programming")
+    assert browser.run(f"return {ROWS}") == 4  # none is shown twice
+    assert browser.console() == []
 
 
 def followed(browser, query):
@@ -129,8 +151,11 @@ def test_playground_explains_what_is_in_use_and_a_draft(site, browser):
     browser.wait("return document.querySelectorAll('.answer').length === 2")
     assert "The draft decides otherwise." in browser.text("#main") and "programming → large" in browser.text(".answer:last-child")
     browser.click("#compare")
-    browser.wait("return document.querySelectorAll('#diff tbody tr').length >= 3 && !document.querySelector('#compare').disabled")
+    browser.wait("return document.querySelectorAll('#diff tbody tr').length >= 3 && document.querySelector('#compare').getAttribute('aria-disabled') === 'false'")
     assert "differs" in browser.text("#diff") and "same" in browser.text("#diff")
+    differing = browser.run("return [...document.querySelectorAll('#diff tbody tr')].map(r => [...r.children].slice(1).map(c => c.textContent))")
+    assert differing[0] == ["differs", "programming → coder", "programming → large", "programming → coder"]  # those come first
+    assert all(line[0] == "same" and line[1] == line[2] for line in differing[1:])
     browser.set("#draft", "routing:\n  decisions:\n    - name: 5\n      prioritty: 1\n")
     browser.click("button.primary")
     browser.wait("return document.querySelectorAll('.answer .problems li').length > 0")
@@ -390,7 +415,7 @@ def test_pictures(site, browser, tmp_path):
         browser.small_picture(pictures[name])
     take("requests")
     browser.colours("dark")
-    browser.run("document.querySelector('#opened').scrollTo(0, 640)")
+    browser.run("document.querySelector('#opened').scrollTo(0, document.querySelector('.trees').closest('.part').offsetTop - 12)")
     take("rules-dark")
     browser.colours("light")
     flood = Flood(site, 40)

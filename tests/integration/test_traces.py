@@ -1,5 +1,6 @@
 """Traces: one trace over client, semroute and upstream, for every outcome, and a collector that is not there."""
 import concurrent.futures
+import http.client
 import json
 import pathlib
 import re
@@ -165,6 +166,45 @@ def test_attributes_are_those_of_both_conventions(start, collect):
     assert upstream.attributes["server.port"] == mock.port
     assert upstream.attributes["http.response.status_code"] == 200
     assert upstream.attributes["gen_ai.usage.output_tokens"] == usage["completion_tokens"]
+    assert upstream.attributes["endpoint.address"] == f"127.0.0.1:{mock.port}" and upstream.attributes["gen_ai.provider.name"] == "openai"
+    decided = one(spans, "semantic_router.decision.evaluation").attributes
+    assert decided["decision.matched_rules"] == ["keyword:math"] and decided["decision.strategy"] == "priority"
+    assert "session.id" not in root.attributes
+
+
+@pytest.mark.parametrize("backend, provider", [
+    ("type: vllm", "vllm"), ("type: azure-openai, api_version: 2024-10-21", "azure.ai.openai"), ("type: bedrock", "aws.bedrock"), ("type: gemini", "gcp.gemini"),
+    ("type: minimax", "minimax"), ("type: anthropic", "anthropic"), ("api_format: anthropic", "anthropic")])
+def test_the_provider_is_that_of_the_backend(start, collect, backend, provider):
+    mock, collector = start.mock(1), collect()
+    text = config(mock.port, collector, "    router_replay: {enabled: true}").replace("backend_refs: [{name: alpha,", f"provider_model_id: their-name\n      backend_refs: [{{name: alpha, {backend},")
+    gateway = start.gateway(text)
+    headers, trace, span = context()
+    gateway.post(chat("the integral of x"), headers={**headers, "x-session-id": "session-1"})
+    spans = collector.trace(trace)
+    root, upstream = assert_tree(spans, span), one(spans, UPSTREAM)
+    assert root.attributes["gen_ai.provider.name"] == upstream.attributes["gen_ai.provider.name"] == provider
+    assert (root.attributes["gen_ai.request.model"], upstream.attributes["gen_ai.request.model"]) == ("auto", "their-name")
+    assert (upstream.attributes["model.name"], root.attributes["session.id"]) == ("alpha", "session-1")
+
+
+def test_the_live_page_names_the_trace(start, collect):
+    mock, collector = start.mock(1), collect()
+    gateway = start.gateway(config(mock.port, collector))
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.api_port, timeout=PATIENCE)
+    connection.request("GET", "/api/v1/requests/events?why=1")
+    stream, found = connection.getresponse(), []
+    traces = []
+    for flags in (SAMPLED, NOT_SAMPLED):
+        headers, trace, _ = context(flags)
+        gateway.post(chat("the integral of x"), headers=headers)
+        traces.append({"id": trace, "kept": flags == SAMPLED})
+    while len(found) < 2:
+        line = stream.readline()
+        if line.startswith(b"data: "):
+            found.append(json.loads(line[6:])["why"]["trace"])
+    connection.close()
+    assert found == traces
 
 
 def test_a_stream_shows_its_first_and_last_token(start, collect):
@@ -190,6 +230,7 @@ def test_a_blocked_request_has_no_upstream(start, collect):
     root = assert_tree(spans, span)
     assert not [s for s in spans if s.name == UPSTREAM]
     assert (root.attributes["security.action"], root.attributes["pii.detected"]) == ("blocked", True)
+    assert root.attributes["pii.detection_time_ms"] >= 0
     assert "EMAIL_ADDRESS" in root.attributes["pii.types"]
 
 

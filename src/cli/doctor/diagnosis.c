@@ -48,8 +48,9 @@ void sr_diagnosis_print(const struct sr_diagnosis *diagnosis)
     }
     if (diagnosis->lost)
         printf("%zu more findings\n", diagnosis->lost);
-    printf("%zu good, %zu warnings, %zu errors\n", diagnosis->of[SR_CONDITION_GOOD],
-           diagnosis->of[SR_CONDITION_WARNING], diagnosis->of[SR_CONDITION_BAD]);
+    size_t warnings = diagnosis->of[SR_CONDITION_WARNING], errors = diagnosis->of[SR_CONDITION_BAD];
+    printf("%zu good, %zu warning%s, %zu error%s\n", diagnosis->of[SR_CONDITION_GOOD], warnings,
+           warnings == 1 ? "" : "s", errors, errors == 1 ? "" : "s");
 }
 
 int sr_diagnosis_json(const struct sr_diagnosis *diagnosis, struct sr_buf *out)

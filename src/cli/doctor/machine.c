@@ -52,7 +52,8 @@ static void look_at_memory(struct sr_diagnosis *d, const struct sr_config *confi
     sr_diagnosis_add(
         d, available < most ? SR_CONDITION_WARNING : SR_CONDITION_GOOD, "memory",
         "give it more memory, or lower global.semroute.gateway.max_buffered_bytes or the cache's max_bytes",
-        "%.0f MiB available; at most about %.0f are used: %.0f bodies in progress, %.0f cache, %.0f models",
+        "%.0f MiB available; at most about %.0f MiB are used: %.0f bodies in progress, %.0f cache, %.0f "
+        "models",
         available, most, buffered, cache, MODELS_MIB);
 }
 
@@ -101,8 +102,10 @@ static void look_at_dumps(struct sr_diagnosis *d)
 void sr_doctor_machine(struct sr_diagnosis *diagnosis, const struct sr_config *config)
 {
     look_at_cpu(diagnosis);
-    look_at_memory(diagnosis, config);
-    look_at_files(diagnosis, config);
+    if (config) {
+        look_at_memory(diagnosis, config);
+        look_at_files(diagnosis, config);
+    }
     look_at_clock(diagnosis);
     look_at_dumps(diagnosis);
 }

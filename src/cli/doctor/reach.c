@@ -1,7 +1,7 @@
 /*
- * Every backend and every store at once, on a loop of its own: a backend is asked for its models as a client
- * would ask, a store is connected to. What a store's password is worth is seen by the running router's
- * health.
+ * Every backend, store and collector at once, on a loop of its own: a backend is asked for its models as a
+ * client would ask, the others are connected to. What a store's password is worth is seen by the running
+ * router's health.
  */
 #include "cli/doctor/checks.h"
 
@@ -17,10 +17,11 @@
 
 struct attempt {
     struct reach *reach;
-    const struct sr_config_model *model; /* NULL: a store */
+    const struct sr_config_model *model; /* NULL: a store or a collector */
     const struct sr_config_backend *backend;
-    const char *name; /* of a store */
-    const struct sr_config_store_server *server;
+    const char *area, *name, *host; /* of a store or a collector */
+    int port;
+    enum sr_condition away; /* how bad it is that it is not there */
     struct sr_fetch *fetch;
     struct sr_conn *conn;
     sr_tls_context *tls;
@@ -139,13 +140,13 @@ static int ask_backend(struct attempt *a)
     return sr_client_start(&a->fetch, a->reach->client, &origin, &request, &fetch_events, a);
 }
 
-/* ---- stores ---- */
+/* ---- stores and collectors ---- */
 
 static void store_opened(void *ctx)
 {
     struct attempt *a = ctx;
-    sr_diagnosis_add(a->reach->diagnosis, SR_CONDITION_GOOD, "store", NULL, "%s at %s:%d accepts connections",
-                     a->name, a->server->host, a->server->port);
+    sr_diagnosis_add(a->reach->diagnosis, SR_CONDITION_GOOD, a->area, NULL, "%s at %s:%d accepts connections",
+                     a->name, a->host, a->port);
     sr_conn_close(&a->conn);
     done(a);
 }
@@ -153,8 +154,8 @@ static void store_opened(void *ctx)
 static void store_failed(void *ctx, int code, const char *text)
 {
     struct attempt *a = ctx;
-    sr_diagnosis_add(a->reach->diagnosis, SR_CONDITION_BAD, "store", advice_for(code), "%s at %s:%d: %s",
-                     a->name, a->server->host, a->server->port, text);
+    sr_diagnosis_add(a->reach->diagnosis, a->away, a->area, advice_for(code), "%s at %s:%d: %s", a->name,
+                     a->host, a->port, text);
     sr_conn_close(&a->conn);
     done(a);
 }
@@ -174,8 +175,7 @@ static const struct sr_conn_events store_events = {
 
 static int ask_store(struct attempt *a)
 {
-    struct sr_connect to = {
-        .host = a->server->host, .port = (uint16_t)a->server->port, .timeout_ms = a->reach->timeout_ms};
+    struct sr_connect to = {.host = a->host, .port = (uint16_t)a->port, .timeout_ms = a->reach->timeout_ms};
     return sr_conn_connect(&a->conn, a->reach->loop, &to, &store_events, a);
 }
 
@@ -185,7 +185,24 @@ static void add_store(struct reach *reach, bool used, const char *name,
                       const struct sr_config_store_server *server)
 {
     if (used)
-        reach->attempts[reach->n++] = (struct attempt){.reach = reach, .name = name, .server = server};
+        reach->attempts[reach->n++] = (struct attempt){.reach = reach,
+                                                       .area = "store",
+                                                       .name = name,
+                                                       .host = server->host,
+                                                       .port = server->port,
+                                                       .away = SR_CONDITION_BAD};
+}
+
+/* No request waits for a collector. */
+static void add_collector(struct reach *reach, bool used, const char *name, const struct sr_config_otlp *to)
+{
+    if (used && to->host && to->host[0])
+        reach->attempts[reach->n++] = (struct attempt){.reach = reach,
+                                                       .area = "collector",
+                                                       .name = name,
+                                                       .host = to->host,
+                                                       .port = to->port,
+                                                       .away = SR_CONDITION_WARNING};
 }
 
 /* What there is to reach; room for it is there. */
@@ -202,6 +219,11 @@ static void list(struct reach *reach, const struct sr_config *config)
     add_store(reach, cache->enabled && cache->store == SR_STORE_MILVUS, "Milvus of the cache",
               &cache->milvus.server);
     add_store(reach, limits->store == SR_LIMITS_REDIS, "Redis of limits", &limits->redis);
+    const struct sr_config_responses *responses = &config->global.responses;
+    add_store(reach, responses->enabled && responses->store == SR_RESPONSES_REDIS, "Redis of responses",
+              &responses->redis);
+    add_collector(reach, config->global.tracing.enabled, "traces", &config->global.tracing.to);
+    add_collector(reach, config->global.metrics_export.enabled, "metrics", &config->global.metrics_export.to);
 }
 
 static int run(struct reach *reach)
@@ -214,9 +236,9 @@ static int run(struct reach *reach)
         if (started == SR_OK)
             reach->open++;
         else
-            sr_diagnosis_add(reach->diagnosis, SR_CONDITION_BAD, a->model ? "upstream" : "store", NULL,
-                             "%s: cannot be asked: %s", a->model ? a->model->name : a->name,
-                             sr_strerror(started));
+            sr_diagnosis_add(reach->diagnosis, SR_CONDITION_BAD, a->model ? "upstream" : a->area,
+                             "see the limits of open files and memory above", "%s: cannot be asked: %s",
+                             a->model ? a->model->name : a->name, sr_strerror(started));
     }
     if (reach->open)
         sr_loop_run(reach->loop);
@@ -235,13 +257,15 @@ void sr_doctor_reach(struct sr_diagnosis *diagnosis, const struct sr_config *con
     if (rc == SR_OK)
         rc = sr_upstream_tls_new(&reach.tls);
     if (rc == SR_OK && sr_upstream_tls_load(reach.tls, config, &err) != SR_OK)
-        sr_diagnosis_add(diagnosis, SR_CONDITION_BAD, "upstream", NULL, "%s", err.message);
+        sr_diagnosis_add(diagnosis, SR_CONDITION_BAD, "upstream", "correct the backend's tls_ca_file", "%s",
+                         err.message);
     else if (rc == SR_OK) {
         list(&reach, config);
         rc = run(&reach);
     }
     if (rc)
-        sr_diagnosis_add(diagnosis, SR_CONDITION_BAD, "upstream", NULL, "cannot be asked: %s",
+        sr_diagnosis_add(diagnosis, SR_CONDITION_BAD, "upstream",
+                         "see the limits of open files and memory above", "cannot be asked: %s",
                          sr_strerror(rc));
     for (size_t i = 0; i < reach.n; i++)
         sr_tls_context_unref(reach.attempts[i].tls);

@@ -36,7 +36,8 @@ struct sr_config_family {
 /* providers.models[].backend_refs[] */
 struct sr_config_backend {
     const char *name;
-    const char *scheme; /* "http" or "https" */
+    const char *provider; /* as OpenTelemetry names it: "openai", "azure.ai.openai", "vllm", ... */
+    const char *scheme;   /* "http" or "https" */
     const char *host;
     int port;
     const char *base_path;   /* path prefix before /v1..., no trailing slash; from base_url */

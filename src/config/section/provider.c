@@ -1,4 +1,5 @@
-/* One row for each provider. Addresses are those of the providers' documents. */
+/* One row for each provider; its name is the value of `gen_ai.provider.name`, that of the conventions where
+ * they have one. Addresses are those of the providers' documents. */
 #include "config/section/provider.h"
 
 #include "config/bind/value.h"
@@ -19,6 +20,7 @@ struct place {
 };
 
 struct provider {
+    const char *name;
     const char *auth_header, *auth_prefix; /* NULL: those of OpenAI */
     void (*locate)(struct place *place);   /* NULL: the endpoints are right below the path, as /v1/... */
 };
@@ -69,19 +71,21 @@ static void locate_vertex(struct place *place)
     snprintf(place->out, PATH_MAX_BYTES, "%s%s", place->path, whole ? "" : "/endpoints/openapi");
 }
 
-enum { OPENAI, AZURE, BEDROCK, GEMINI, VERTEX, ANTHROPIC };
+enum { OPENAI, VLLM, MINIMAX, AZURE, BEDROCK, GEMINI, VERTEX, ANTHROPIC };
 
 static const struct provider providers[] = {
-    [OPENAI] = {NULL, NULL, NULL},
-    [AZURE] = {"api-key", "", locate_azure},
-    [BEDROCK] = {NULL, NULL, locate_bedrock},
-    [GEMINI] = {NULL, NULL, locate_gemini},
-    [VERTEX] = {NULL, NULL, locate_vertex},
-    [ANTHROPIC] = {"x-api-key", "", NULL},
+    [OPENAI] = {"openai", NULL, NULL, NULL},
+    [VLLM] = {"vllm", NULL, NULL, NULL},
+    [MINIMAX] = {"minimax", NULL, NULL, NULL},
+    [AZURE] = {"azure.ai.openai", "api-key", "", locate_azure},
+    [BEDROCK] = {"aws.bedrock", NULL, NULL, locate_bedrock},
+    [GEMINI] = {"gcp.gemini", NULL, NULL, locate_gemini},
+    [VERTEX] = {"gcp.vertex_ai", NULL, NULL, locate_vertex},
+    [ANTHROPIC] = {"anthropic", "x-api-key", "", NULL},
 };
 
-const struct sr_enum_word sr_provider_words[] = {{"openai", OPENAI},       {"vllm", OPENAI},
-                                                 {"chat", OPENAI},         {"minimax", OPENAI},
+const struct sr_enum_word sr_provider_words[] = {{"openai", OPENAI},       {"vllm", VLLM},
+                                                 {"chat", OPENAI},         {"minimax", MINIMAX},
                                                  {"azure-openai", AZURE},  {"bedrock", BEDROCK},
                                                  {"gemini", GEMINI},       {"vertex-ai", VERTEX},
                                                  {"anthropic", ANTHROPIC}, {NULL, 0}};
@@ -126,6 +130,9 @@ void sr_provider_apply(struct sr_binder *b, const struct sr_yaml_node *node, con
     char path[PATH_MAX_BYTES], out[PATH_MAX_BYTES];
     const struct provider *provider = find(node);
     struct place place = {b, node, model, path, .out = out};
+    bool plain = provider == &providers[OPENAI];
+    backend->provider =
+        plain && backend->api_format == SR_SPEAKS_MESSAGES ? providers[ANTHROPIC].name : provider->name;
     place.versioned = ends_with(backend->base_path, "/v1");
     size_t n = strlen(backend->base_path) - (place.versioned ? 3 : 0);
     if (n + strlen(model) + 64 > sizeof path) {

@@ -74,6 +74,7 @@ struct sr_bytes sr_exchange_try(sr_exchange *x, const struct sr_target *target)
     if (r->n_tries < SR_RECORD_TRIES_MAX)
         try = &r->tries[r->n_tries++];
     *try = (struct sr_record_try){.started = sr_clock_ns(),
+                                  .model_index = r->model,
                                   .model = r->model_name,
                                   .target = target ? target->name : NULL,
                                   .host = target ? target->host : NULL,

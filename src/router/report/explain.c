@@ -213,13 +213,26 @@ static void put_shadows(struct sr_json_writer *w, const struct sr_explain *e)
     sr_json_array_end(w);
 }
 
-/* Every decision of the plan, and why one of them won. */
+bool sr_explain_plans(const struct sr_record *record, const struct sr_router *router,
+                      struct sr_explanation *out)
+{
+    bool guards_route = record->automatic && record->plan == router->guards;
+    *out = (struct sr_explanation){.plan = record->plan,
+                                   .before = record->automatic && !guards_route ? router->guards : NULL,
+                                   .after = guards_route ? router->plan : NULL,
+                                   .results = record->results,
+                                   .decision = &record->decision,
+                                   .without = record->without,
+                                   .guard = sr_record_blocker(record, router->config)};
+    return record->evaluated && record->plan;
+}
+
+/* Every decision, and why one of them won. */
 static void put_plan(struct sr_json_writer *w, const struct sr_explain *e)
 {
-    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision,
-                                  e->record->without, sr_record_blocker(e->record, e->router->config)};
-    if (e->record->evaluated && e->record->plan)
-        sr_plan_explain_json(&plan, w);
+    struct sr_explanation plans;
+    if (sr_explain_plans(e->record, e->router, &plans))
+        sr_plan_explain_json(&plans, w);
 }
 
 static struct sr_bytes cut(struct sr_bytes s)

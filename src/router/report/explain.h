@@ -7,6 +7,7 @@
 #define SR_ROUTER_REPORT_EXPLAIN_H
 
 #include "base/buf.h"
+#include "decide/explain.h"
 #include "router/record.h"
 #include "router/router.h"
 
@@ -27,6 +28,10 @@ struct sr_explain_edit {
 /* Calls `each` for every edit of the body. */
 void sr_explain_edits(const struct sr_record *record,
                       void (*each)(void *ctx, const struct sr_explain_edit *edit), void *ctx);
+
+/* All plans that the request could have met, guards first. False: none was evaluated. */
+bool sr_explain_plans(const struct sr_record *record, const struct sr_router *router,
+                      struct sr_explanation *out) SR_WARN_UNUSED;
 
 /* Appends one JSON document. SR_ENOMEM, SR_ELIMIT. */
 int sr_explain_json(const struct sr_explain *e, struct sr_buf *out) SR_WARN_UNUSED;

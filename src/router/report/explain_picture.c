@@ -182,18 +182,17 @@ static void draw_guard(struct picture *pic, const struct sr_explain *e)
 static void draw_decision(struct picture *pic, const struct sr_explain *e)
 {
     const struct sr_config_decision *decision = sr_record_decision(e->record, e->router->config);
-    if (!e->record->evaluated || !e->record->plan)
+    struct sr_explanation plans;
+    if (!sr_explain_plans(e->record, e->router, &plans))
         return;
     label(pic, "decision");
-    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision,
-                                  e->record->without, sr_record_blocker(e->record, e->router->config)};
     painted(pic, BOLD, decision ? decision->name : "none");
     if (decision && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,
                                 (double)e->record->decision.confidence);
     put(pic, "\n");
     if (!pic->rc)
-        pic->rc = sr_plan_explain_picture(&plan, LABEL_WIDTH, pic->width, pic->colour, pic->out);
+        pic->rc = sr_plan_explain_picture(&plans, LABEL_WIDTH, pic->width, pic->colour, pic->out);
 }
 
 /* Decisions in shadow that match, and what they would have done. */

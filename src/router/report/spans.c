@@ -6,11 +6,16 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "router/report/gen_ai.h"
 #include "trace/span.h"
 
-#define NAME(rest)      "semantic_router." rest
-#define NAME_MAX_BYTES  96
-#define ENTITIES_MEMORY 4096
+#define NAME(rest)        "semantic_router." rest
+#define NAME_MAX_BYTES    96
+#define ENTITIES_MEMORY   4096
+#define ADDRESS_MAX_BYTES 264
+#define PORT_MAX_BYTES    8
+#define MATCHES_MAX       16
+#define MATCH_MAX_BYTES   96
 
 /* One tree in the making. */
 struct tree {
@@ -71,29 +76,6 @@ static void put_event(struct tree *t, const char *name, uint64_t at)
 
 /* ---- what the conventions of gen_ai say ---- */
 
-static const char *operation_of(const struct sr_record *r)
-{
-    static const char *const names[][2] = {
-        {"chat", "chat"},
-        {"messages", "chat"},
-        {"responses", "chat"},
-        {"completions", "text_completion"},
-        {"embeddings", "embeddings"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(r->dialect, names[i][0]) == 0)
-            return names[i][1];
-    return r->dialect;
-}
-
-static const char *requested_model(const struct tree *t)
-{
-    const struct sr_record *r = t->r;
-    if (r->automatic)
-        return "auto";
-    return r->requested_model >= 0 ? t->router->config->models[r->requested_model].name : "";
-}
-
 static void put_usage(struct tree *t)
 {
     const struct sr_usage *usage = &t->r->usage;
@@ -113,10 +95,10 @@ static void put_usage(struct tree *t)
         sr_trace_int(&t->w, "gen_ai.usage.cache_creation.input_tokens", (int64_t)usage->cache_write);
 }
 
-static void put_gen_ai(struct tree *t, const char *request_model)
+static void put_gen_ai(struct tree *t, const char *provider, const char *request_model)
 {
-    put(t, "gen_ai.operation.name", operation_of(t->r));
-    put(t, "gen_ai.provider.name", "openai");
+    put(t, "gen_ai.operation.name", sr_gen_ai_operation(t->r->dialect));
+    put(t, "gen_ai.provider.name", provider);
     put(t, "gen_ai.request.model", request_model);
 }
 
@@ -138,6 +120,14 @@ static const char *failure_of(const struct sr_record *r, int status)
     return r->error_reason ? r->error_reason : r->error_code ? r->error_code : "upstream_5xx";
 }
 
+/* How long a signal took, which may have failed or not have run. */
+static void put_detection(struct tree *t, const char *key, enum sr_signal_type type)
+{
+    const struct sr_signal_result *result = t->r->results[type];
+    if (result)
+        sr_trace_real(&t->w, key, ms_of(result->ns));
+}
+
 static void put_guard(struct tree *t)
 {
     const struct sr_record_guard *guard = &t->r->guard;
@@ -145,11 +135,13 @@ static void put_guard(struct tree *t)
     if (guard->risk >= 0 && guard->attack[0]) {
         sr_trace_bool(&t->w, "jailbreak.detected", true);
         put(t, "jailbreak.type", guard->attack);
+        put_detection(t, "jailbreak.detection_time_ms", SR_SIGNAL_JAILBREAK);
     }
     if (guard->types) {
         sr_arena_init(&arena, ENTITIES_MEMORY);
         sr_trace_bool(&t->w, "pii.detected", true);
         put(t, "pii.types", sr_record_entities(guard->types, &arena));
+        put_detection(t, "pii.detection_time_ms", SR_SIGNAL_PII);
         sr_arena_dispose(&arena);
     }
     if (guard->action >= 0)
@@ -160,7 +152,7 @@ static void put_guard(struct tree *t)
 static void put_choice(struct tree *t)
 {
     const struct sr_record *r = t->r;
-    put(t, "routing.original_model", requested_model(t));
+    put(t, "routing.original_model", sr_gen_ai_request_model(r, t->router->config));
     put(t, "routing.selected_model", r->model_name);
     put(t, "routing.strategy", r->choice.algorithm);
     put(t, "model.name", r->model_name);
@@ -183,6 +175,8 @@ static void put_http(struct tree *t, int status)
 {
     const struct sr_record *r = t->r;
     sr_trace_bytes(&t->w, "request.id", r->id);
+    if (r->session.n)
+        sr_trace_bytes(&t->w, "session.id", r->session);
     sr_trace_bytes(&t->w, "http.method", r->method);
     sr_trace_bytes(&t->w, "http.request.method", r->method);
     sr_trace_bytes(&t->w, "http.path", r->path);
@@ -216,7 +210,7 @@ static void write_request(struct tree *t)
     sr_trace_begin(&t->w, &span);
     put_http(t, status);
     put(t, "error.type", failure);
-    put_gen_ai(t, requested_model(t));
+    put_gen_ai(t, sr_gen_ai_provider_of(r, t->router->config), sr_gen_ai_request_model(r, t->router->config));
     put(t, "gen_ai.response.model", r->model_name);
     put_usage(t);
     put_choice(t);
@@ -280,6 +274,37 @@ static void write_signal(struct tree *t, enum sr_signal_type type, const uint8_t
     sr_trace_end(&t->w);
 }
 
+/* "A:B" into `out`; its length, or 0 when it is too long. Done for each request, so without a format. */
+static size_t join(char *out, size_t max, const char *a, const char *b)
+{
+    size_t n = strlen(a), k = strlen(b);
+    if (n + k + 2 > max)
+        return 0;
+    memcpy(out, a, n);
+    out[n] = ':';
+    memcpy(out + n + 1, b, k + 1);
+    return n + 1 + k;
+}
+
+/* The first rules that matched, each as TYPE:NAME; without those of a long name. */
+static void put_matched_rules(struct tree *t)
+{
+    char names[MATCHES_MAX][MATCH_MAX_BYTES];
+    const char *list[MATCHES_MAX];
+    size_t n = 0;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        const struct sr_signal_result *result = t->r->results[type];
+        for (size_t i = 0; result && i < result->n_hits && n < MATCHES_MAX; i++) {
+            if (!result->hits[i].matched)
+                continue;
+            list[n] = names[n];
+            n += join(names[n], sizeof names[n], sr_signal_registry[type]->name,
+                      sr_signals_rule_name(t->router->signals, (enum sr_signal_type)type, i)) > 0;
+        }
+    }
+    sr_trace_texts(&t->w, "decision.matched_rules", list, n);
+}
+
 static void write_signals(struct tree *t, const struct sr_record_phase *phase)
 {
     const struct sr_times *times = &t->r->times;
@@ -301,6 +326,9 @@ static void write_signals(struct tree *t, const struct sr_record_phase *phase)
                          .ended = decided},
           NULL);
     put(t, "decision.name", t->r->decision_name);
+    put(t, "decision.strategy",
+        t->router->config->strategy == SR_STRATEGY_CONFIDENCE ? "confidence" : "priority");
+    put_matched_rules(t);
     sr_trace_real(&t->w, "decision.confidence", (double)t->r->decision.confidence);
     put(t, "category.name", t->r->decision.category_name);
     sr_trace_end(&t->w);
@@ -418,11 +446,24 @@ static void write_phases(struct tree *t)
 
 /* ---- upstreams and the answer ---- */
 
+static void put_address(struct tree *t, const char *host, int port)
+{
+    char address[ADDRESS_MAX_BYTES], digits[PORT_MAX_BYTES], *at = digits + sizeof digits;
+    *--at = '\0';
+    for (int left = port; left > 0 && at > digits; left /= 10)
+        *--at = (char)('0' + left % 10);
+    put(t, "server.address", host);
+    sr_trace_int(&t->w, "server.port", port);
+    sr_trace_bytes(&t->w, "endpoint.address", sr_bytes_of(address, join(address, sizeof address, host, at)));
+}
+
 static void write_try(struct tree *t, size_t at)
 {
     const struct sr_record *r = t->r;
     const struct sr_record_try *try = &r->tries[at];
     bool last = at + 1 == r->n_tries, failed = try->failure || try->status >= 400;
+    const char *sent =
+        try->model_index >= 0 ? t->router->config->models[try->model_index].provider_model_id : try->model;
     begin(t,
           &(struct part){.name = NAME("upstream.request"),
                          .kind = SR_TRACE_CLIENT,
@@ -432,12 +473,11 @@ static void write_try(struct tree *t, size_t at)
                          .status = failed ? SR_TRACE_ERROR : SR_TRACE_UNSET,
                          .message = try->failure},
           NULL);
-    put_gen_ai(t, try->model);
+    put_gen_ai(t, sr_gen_ai_provider(t->router->config, try->model_index, try->target), sent);
     put(t, "model.name", try->model);
     put(t, "endpoint.name", try->target);
-    put(t, "server.address", try->host);
     if (try->host)
-        sr_trace_int(&t->w, "server.port", try->port);
+        put_address(t, try->host, try->port);
     if (try->status)
         sr_trace_int(&t->w, "http.response.status_code", try->status);
     put(t, "error.type", try->failure);
@@ -445,7 +485,7 @@ static void write_try(struct tree *t, size_t at)
         sr_trace_int(&t->w, "http.request.resend_count", (int64_t)at);
     put_event(t, "answer.head", try->answered);
     if (last && try->answered && !try->failure) {
-        put(t, "gen_ai.response.model", r->model_name);
+        put(t, "gen_ai.response.model", sent);
         sr_trace_bool(&t->w, "gen_ai.request.stream", r->streamed);
         put_usage(t);
         put_event(t, "first_token", r->times.first_token);

@@ -2,8 +2,8 @@
 #include "router/report/why.h"
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/json_write.h"
-#include "decide/explain.h"
 #include "router/report/explain.h"
 #include "router/report/findings.h"
 #include "router/report/unread.h"
@@ -75,23 +75,22 @@ static void put_tries(struct sr_json_writer *w, const struct sr_record *r)
 }
 
 /* The trees are written aside, so that too many of them leave room for the rest. */
-static void put_decisions(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
+static void put_decisions(struct sr_json_writer *w, const struct sr_record *r, const struct sr_router *router)
 {
-    struct sr_explanation plan = {r->plan, r->results, &r->decision, r->without,
-                                  sr_record_blocker(r, config)};
+    struct sr_explanation plans;
     struct sr_buf trees;
-    if (!r->evaluated || !r->plan)
+    if (!sr_explain_plans(r, router, &plans))
         return;
     sr_buf_init(&trees, SR_WHY_TREES);
     struct sr_json_writer own = sr_json_writer_of(&trees);
     sr_json_object(&own, NULL);
-    sr_plan_explain_json(&plan, &own);
+    sr_plan_explain_json(&plans, &own);
     sr_json_object_end(&own);
     if (own.rc == SR_OK) {
         sr_json_raw(w, "rules", sr_buf_view(&trees));
     } else {
         char why[SR_ERR_MESSAGE_MAX];
-        sr_plan_explain_why(&plan, why);
+        sr_plan_explain_why(&plans, why);
         sr_json_object(w, "rules");
         sr_json_bool(w, "left_out", true);
         sr_json_text(w, "why", why);
@@ -176,18 +175,32 @@ static void put_cache(struct sr_json_writer *w, const struct sr_record_cache *ca
     sr_json_object_end(w);
 }
 
+/* Under which the request is found where traces are kept. */
+static void put_trace(struct sr_json_writer *w, const struct sr_record_trace *trace)
+{
+    char id[2 * SR_TRACE_ID_SIZE + 1];
+    if (!trace->known)
+        return;
+    sr_hex_write(trace->own.trace, SR_TRACE_ID_SIZE, id);
+    sr_json_object(w, "trace");
+    sr_json_text(w, "id", id);
+    sr_json_bool(w, "kept", trace->own.flags & SR_TRACE_SAMPLED);
+    sr_json_object_end(w);
+}
+
 int sr_report_why(const struct sr_record *record, const struct sr_router *router, struct sr_buf *out)
 {
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);
     put_phases(&w, record);
     put_tries(&w, record);
-    put_decisions(&w, record, router->config);
+    put_decisions(&w, record, router);
     sr_findings_write(record, router->config, &w);
     sr_report_unread(&w, record->guard.unread);
     put_edits(&w, record);
     put_worker(&w, record);
     put_cache(&w, &record->cache);
+    put_trace(&w, &record->trace);
     sr_json_object_end(&w);
     return w.rc;
 }

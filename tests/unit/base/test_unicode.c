@@ -85,11 +85,30 @@ static void test_classes(void **state)
     assert_int_equal(sr_unicode_class(0x1F600), SR_UNICODE_OTHER);
 }
 
+/* Of every length, with the first other byte at every place and none. */
+static void test_ascii_prefix(void **state)
+{
+    (void)state;
+    char text[40];
+    for (size_t n = 0; n <= sizeof text; n++) {
+        memset(text, 'a', sizeof text);
+        assert_int_equal(sr_utf8_ascii_prefix(sr_bytes_of(text, n)), n);
+        for (size_t at = 0; at < n; at++) {
+            memset(text, 'a', sizeof text);
+            text[at] = (char)0xC3;
+            assert_int_equal(sr_utf8_ascii_prefix(sr_bytes_of(text, n)), at);
+            memset(text + at, 0xC3, n - at);
+            assert_int_equal(sr_utf8_ascii_prefix(sr_bytes_of(text, n)), at);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_encode_round_trip),
         cmocka_unit_test(test_broken_bytes),
+        cmocka_unit_test(test_ascii_prefix),
         cmocka_unit_test(test_fold),
         cmocka_unit_test(test_fold_stops_before_the_limit),
         cmocka_unit_test(test_classes),

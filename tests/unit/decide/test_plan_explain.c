@@ -64,7 +64,8 @@ static void scene_open(struct scene *scene, bool code)
     if (!code)
         scene->results[SR_SIGNAL_LANGUAGE] = &scene->failed;
     assert_int_equal(sr_plan_decide(scene->plan, NULL, scene->results, &scene->decision, &needed), SR_OK);
-    scene->explanation = (struct sr_explanation){scene->plan, scene->results, &scene->decision};
+    scene->explanation =
+        (struct sr_explanation){.plan = scene->plan, .results = scene->results, .decision = &scene->decision};
     sr_buf_init(&scene->out, 1 << 20);
 }
 
@@ -105,6 +106,43 @@ static void test_json(void **state)
     assert_int_equal(sr_doc_kind(sr_doc_get(sr_doc_at(all, 2), "rules")), SR_JSON_NULL);
     assert_text(root, "why", "with the highest priority that matches (5)");
     sr_doc_free(doc);
+    scene_close(&scene);
+}
+
+/* The decisions of the plans around the winner's are there too, in the order in which they are asked. */
+static void test_plans_around(void **state)
+{
+    (void)state;
+    struct scene scene, guards;
+    struct sr_doc *doc = NULL;
+    scene_open(&scene, true);
+    scene_open(&guards, true);
+    decisions[1].plugins.guard.set = true;
+    for (int after = 0; after < 2; after++) {
+        scene.explanation.before = after ? NULL : guards.plan;
+        scene.explanation.after = after ? guards.plan : NULL;
+        scene.out.len = 0;
+        struct sr_json_writer w = sr_json_writer_of(&scene.out);
+        sr_json_object(&w, NULL);
+        sr_plan_explain_json(&scene.explanation, &w);
+        sr_json_object_end(&w);
+        assert_int_equal(sr_doc_parse(&doc, sr_buf_view(&scene.out), 1 << 20, NULL), SR_OK);
+        const sr_doc_value *all = sr_doc_get(sr_doc_root(doc), "decisions");
+        assert_int_equal(sr_doc_size(all), 6);
+        assert_text(sr_doc_at(all, 0), "name", "coding");
+        assert_text(sr_doc_at(all, 3), "name", "coding");
+        assert_null(sr_doc_get(sr_doc_at(all, 0), "guard"));
+        assert_int_equal(sr_doc_kind(sr_doc_get(sr_doc_at(all, 1), "guard")), SR_JSON_TRUE);
+        sr_doc_free(doc);
+        scene.out.len = 0;
+        assert_int_equal(sr_plan_explain_picture(&scene.explanation, 4, 100, false, &scene.out), SR_OK);
+        assert_int_equal(sr_buf_append_bytes(&scene.out, sr_bytes_of("", 1)), SR_OK);
+        char *first = strstr(scene.out.data, "coding");
+        assert_non_null(strstr(first + 1, "coding"));
+        assert_non_null(strstr(scene.out.data, "german  guard  priority 4"));
+    }
+    decisions[1].plugins.guard.set = false;
+    scene_close(&guards);
     scene_close(&scene);
 }
 
@@ -210,8 +248,11 @@ static void test_small_buffers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_why),
-        cmocka_unit_test(test_picture),       cmocka_unit_test(test_picture_says_it),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_plans_around),
+        cmocka_unit_test(test_why),
+        cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_picture_says_it),
         cmocka_unit_test(test_small_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,15 +32,28 @@ export function duration(us) {
   return `${(us / 1e6).toFixed(us < 1e7 ? 2 : 1)} s`;
 }
 
+// Small amounts keep three digits, without an exponent.
+export const money = (n) => (n === 0 || n >= 1 ? n.toFixed(2) : n.toFixed(Math.min(12, 2 - Math.floor(Math.log10(n)))));
+
 export const time = (text) => (text ? new Date(text).toLocaleTimeString("en-GB") : "–");
 export const percent = (share) => `${(100 * share).toFixed(share < 0.1 || (share > 0.99 && share < 1) ? 1 : 0)} %`;
 export const bytes = (n) => (n === undefined ? "–" : n < 1024 ? `${n} B` : n < 1048576 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / 1048576).toFixed(1)} MiB`);
 
-// "label: value" pairs; those without a value are left out.
+export const plural = (n, word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
+
+// "label: value" pairs; those without a value are left out. `wide` ones have a line of their own.
 export function facts(pairs) {
   return el("dl", { class: "facts" }, pairs.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "")
-    .map(([label, value]) => el("div", {}, el("dt", {}, label), el("dd", {}, value))));
+    .map(([label, value, wide]) => el("div", { class: wide && "wide" }, el("dt", {}, label), el("dd", {}, value))));
 }
+
+// A button that works on something: it keeps the focus, which a disabled one would lose. False: it does already.
+export function begin(button) {
+  if (button.getAttribute("aria-disabled") === "true") return false;
+  button.setAttribute("aria-disabled", "true");
+  return true;
+}
+export const finish = (button) => button.setAttribute("aria-disabled", "false");
 
 export const badge = (text, kind = "") => el("span", { class: `badge ${kind}` }, text);
 
@@ -48,9 +61,13 @@ const KINDS = { routed: "good", default: "plain", passed: "plain", cached: "info
   degraded: "warn", blocked: "bad", refused: "warn", shed: "bad", failed: "bad", canceled: "warn" };
 export const outcome = (name) => badge(name || "–", KINDS[name] || "plain");
 
+// A column of numbers, with units or without, is set to the right.
+const NUMBER = /^(–|[\d.,]+(e-?\d+)?( (%|µs|ms|s|B|KiB|MiB))?)$/;
+
 // A table that may be wider than a phone scrolls inside a region that the keyboard reaches.
 export function table(caption, head, rows) {
+  const num = head.map((_, i) => i > 0 && rows.every((row) => NUMBER.test(row[i])) && "num");
   return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
-    el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head.map((h) => el("th", { scope: "col" }, h)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, i) => i ? el("td", {}, cell) : el("th", { scope: "row" }, cell)))))));
+    el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head.map((h, i) => el("th", { scope: "col", class: num[i] }, h)))),
+      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, i) => i ? el("td", { class: num[i] }, cell) : el("th", { scope: "row" }, cell)))))));
 }

@@ -1,10 +1,11 @@
 // Requests as they end: a bounded list, filters that the router applies, and one request opened beside it.
-import { follow } from "./api.js";
+import { follow, get } from "./api.js";
 import { duration, el, number, outcome, time } from "./dom.js";
 import { details } from "./request.js";
 
 const ROWS = 200; // of the list; older ones go
 const DRAW_MS = 250; // one drawing for all events that came meanwhile
+const KEPT = 50; // of replay, at the begin
 const RATE = 40; // events in a second; the router samples above it
 const OUTCOMES = ["routed", "default", "passed", "degraded", "cached", "fast", "blocked", "refused", "shed", "failed", "canceled", "local"];
 
@@ -30,7 +31,7 @@ function row(record, open) {
       el("span", { class: "sub" }, record.category || record.dialect || "")),
     el("td", { class: "to" }, record.selected_model || "–", record.target && record.target !== record.selected_model ? el("span", { class: "sub" }, record.target) : null),
     el("td", {}, outcome(record.outcome)),
-    el("td", { class: "num status" }, number(record.response_status)),
+    el("td", { class: "num status" }, record.response_status ? String(record.response_status) : "–"),
     el("td", { class: "num total" }, duration(record.total_ms * 1000)),
     el("td", { class: "num tokens" }, number(record.total_tokens)),
     el("td", { class: "tenant" }, record.tenant || ""),
@@ -41,7 +42,7 @@ function row(record, open) {
 export function live(root) {
   const state = document.getElementById("connection");
   const rows = el("tbody");
-  const empty = el("p", { class: "empty" }, "Requests show here as they end. Only those that end while this page is open are collected.");
+  const empty = el("p", { class: "empty" }, "Requests show here as they end. Earlier ones show where router_replay keeps them.");
   const said = el("p", { class: "note", role: "status" });
   const panel = el("section", { class: "panel", id: "opened", tabindex: "-1", hidden: true, "aria-label": "One request" });
   const pause = el("button", { type: "button", "aria-pressed": "false" }, "Pause");
@@ -51,11 +52,11 @@ export function live(root) {
   const split = el("div", { class: "split" },
     el("div", { class: "scroll list", tabindex: "0", role: "region", "aria-label": "Requests, newest first" },
       el("table", { class: "requests" }, el("caption", { class: "hidden" }, "Requests, newest first"),
-        el("thead", {}, el("tr", {}, COLUMNS.map((h) => el("th", { scope: "col", class: h.toLowerCase() }, h)))), rows), empty),
+        el("thead", {}, el("tr", {}, COLUMNS.map((h) => el("th", { scope: "col", class: `${h.toLowerCase()}${["Status", "Total", "Tokens"].includes(h) ? " num" : ""}` }, h)))), rows), empty),
     panel);
   root.append(el("div", { class: "head" }, el("h1", {}, "Requests"), count), form, said, split);
 
-  let waiting = [], paused = false, left = 0, overflow = 0, selected = null, abort = new AbortController(), timer = null, debounce = null;
+  let replays = false, waiting = [], paused = false, left = 0, overflow = 0, selected = null, abort = new AbortController(), timer = null, debounce = null;
   const known = { model: new Set(), decision: new Set(), tenant: new Set() };
 
   function learn(name, value) {
@@ -74,32 +75,51 @@ export function live(root) {
       split.classList.remove("opened");
       line.classList.remove("selected");
       (back.isConnected ? back : root).focus();
-    }));
+    }, replays));
     panel.hidden = false;
     split.classList.add("opened");
     panel.focus({ preventScroll: true });
     if (matchMedia("(max-width: 1000px)").matches) panel.scrollIntoView({ block: "start" });
   }
 
+  function lineOf(event) {
+    const record = event.request;
+    learn("model", record.selected_model);
+    learn("decision", record.decision);
+    learn("tenant", record.tenant);
+    const line = row(record, () => open(event, line));
+    line.dataset.record = record.id;
+    return line;
+  }
+
+  // What replay kept before the page was opened. A request that is followed, too, is shown as it was followed.
+  async function earlier(query, signal) {
+    const setup = await get("/api/v1/page/configuration", signal);
+    replays = Boolean(setup.replay);
+    if (!replays) return;
+    const page = await get(`/v1/router_replay?limit=${KEPT}&${query}`, signal);
+    const shown = new Set([...[...rows.children].map((line) => line.dataset.record), ...waiting.map((event) => event.request.id)]);
+    rows.append(...page.data.filter((record) => !shown.has(record.id)).slice(0, ROWS - rows.childElementCount).map((request) => lineOf({ request })));
+    tellCount();
+  }
+
+  function tellCount() {
+    empty.hidden = rows.childElementCount > 0;
+    count.textContent = `${rows.childElementCount} shown`;
+  }
+
   function draw() {
     timer = null;
     if (paused || !waiting.length) return;
-    const fresh = waiting.splice(0).reverse().map((event) => {
-      const record = event.request;
-      learn("model", record.selected_model);
-      learn("decision", record.decision);
-      learn("tenant", record.tenant);
-      const line = row(record, () => open(event, line));
-      return line;
-    });
+    const fresh = waiting.splice(0).reverse().map(lineOf), again = new Set(fresh.map((line) => line.dataset.record));
+    for (const line of [...rows.children]) if (line.dataset.record && again.has(line.dataset.record) && line !== selected) line.remove();
     const focused = rows.contains(document.activeElement) ? document.activeElement : null;
     rows.prepend(...fresh);
     while (rows.childElementCount > ROWS) {
       if (focused && rows.lastElementChild.contains(focused)) root.focus();
       rows.lastElementChild.remove();
     }
-    empty.hidden = rows.childElementCount > 0;
-    count.textContent = `${rows.childElementCount} shown`;
+    tellCount();
   }
 
   function tell() {
@@ -128,12 +148,13 @@ export function live(root) {
     waiting = [];
     left = overflow = 0;
     rows.replaceChildren();
-    empty.hidden = false;
-    count.textContent = "0 shown";
+    tellCount();
     tell();
-    const query = new URLSearchParams({ why: "1", per_second: String(RATE) });
-    for (const [name, value] of new FormData(form)) if (value.trim()) query.set(name, value.trim());
+    const asked = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) if (value.trim()) asked.set(name, value.trim());
+    const query = new URLSearchParams({ why: "1", per_second: String(RATE), ...Object.fromEntries(asked) });
     delete root.dataset.following;
+    earlier(asked, abort.signal).catch(() => {}); // the stream says what is wrong
     follow(query, take, (word, why) => {
       if (word === "live") root.dataset.following = String(query);
       state.textContent = word;

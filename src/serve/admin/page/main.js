@@ -31,8 +31,7 @@ const themes = ["auto", "light", "dark"];
 const button = document.getElementById("theme");
 function colour(theme) {
   document.documentElement.dataset.theme = theme;
-  button.textContent = theme[0].toUpperCase() + theme.slice(1);
-  button.setAttribute("aria-label", `Colours: ${theme}. Change`);
+  button.textContent = `Colours: ${theme}`;
   localStorage.setItem("semroute-theme", theme);
 }
 button.addEventListener("click", () =>

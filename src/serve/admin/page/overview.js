@@ -1,6 +1,6 @@
 // Figures of the whole router, from its metrics: rates are differences of two readings.
 import { get, text } from "./api.js";
-import { badge, duration, el, number, percent, svg, table } from "./dom.js";
+import { badge, duration, el, money, number, percent, plural, svg, table } from "./dom.js";
 
 const EVERY_MS = 3000;
 const POINTS = 60; // of a line
@@ -68,10 +68,18 @@ export function overview(root) {
   const said = el("p", { class: "note", role: "status" });
   root.append(el("div", { class: "head" }, el("h1", {}, "Overview"), el("span", { class: "count" }, `every ${EVERY_MS / 1000} seconds`)), said,
     el("div", { class: "tiles" }, Object.values(tiles).map((t) => t.node)),
-    el("div", { class: "cards" }, [["Models", models], ["Outcomes", outcomes], ["Guards", guards], ["Workers", workers]].map(([title, body]) => el("section", { class: "card" }, el("h2", {}, title), body))));
+    el("div", { class: "cards" }, [["Models", models], ["Outcomes", outcomes], ["Guards", guards], ["Workers and pools", workers]].map(([title, body]) => el("section", { class: "card" }, el("h2", {}, title), body))));
 
   const backends = new Map(); // names by the URL that the metrics have
   let before = null, at = 0, timer, abort = new AbortController();
+
+  // What cached answers spared, as if each had been the mean request to a model.
+  function saved(all, hits) {
+    const asked = sum(all, "llm_model_requests_total");
+    if (!hits || !asked) return "";
+    const currencies = by(all, "llm_model_cost_total", "currency"), cost = currencies.size === 1 ? (hits * [...currencies.values()][0]) / asked : 0, tokens = (hits * sum(all, "llm_model_tokens_total")) / asked;
+    return `; about ${number(tokens)} tokens${cost ? ` and ${money(cost)} ${[...currencies.keys()][0]}` : ""} saved`;
+  }
 
   function rates(all, seconds) {
     const total = sum(all, "semroute_requests_total"), was = before ? sum(before, "semroute_requests_total") : total;
@@ -84,8 +92,8 @@ export function overview(root) {
       const lately = quantile(all, before, name, q), ever = quantile(all, null, name, q);
       tiles[label].set(duration((lately ?? ever) * 1e6), lately === undefined ? "since the start" : `${duration(ever * 1e6)} since the start`, lately);
     }
-    const hits = sum(all, "semroute_requests_total", (l) => l.outcome === "cached"), entries = sum(all, "semroute_cache_entries") || sum(all, "llm_cache_entries");
-    tiles["Answers from the cache"].set(total ? percent(hits / total) : "–", `${number(hits)} answers${entries ? `, ${number(entries)} kept` : ""}`, total ? hits / total : undefined);
+    const hits = sum(all, "semroute_requests_total", (l) => l.outcome === "cached"), entries = sum(all, "llm_cache_entries_total");
+    tiles["Answers from the cache"].set(total ? percent(hits / total) : "–", `${plural(hits, "answer")}${entries ? `, ${number(entries)} kept` : ""}${saved(all, hits)}`, total ? hits / total : undefined);
   }
 
   function tables(all) {
@@ -94,7 +102,7 @@ export function overview(root) {
     const currency = all.llm_model_cost_total?.[0]?.labels.currency || "";
     const p99 = (model) => quantile({ x_bucket: (all.llm_model_completion_latency_seconds_bucket || []).filter((s) => s.labels.model === model) }, null, "x", 0.99);
     models.replaceChildren(requests.size ? table("Each model since the start", ["Model", "Requests", "Now", "Tokens", `Cost ${currency}`, "99 %"], [...requests].sort((a, b) => b[1] - a[1]).map(([name, n]) =>
-      [name, number(n), number(flying.get(name) || 0), number(tokens.get(name)), cost.has(name) ? cost.get(name).toPrecision(3) : "–", duration(p99(name) * 1e6)])) : el("p", { class: "empty" }, "No request yet."));
+      [name, number(n), number(flying.get(name) || 0), number(tokens.get(name)), cost.has(name) ? money(cost.get(name)) : "–", duration(p99(name) * 1e6)])) : el("p", { class: "empty" }, "No request yet."));
     const happened = [...by(all, "semroute_requests_total", "outcome")].filter(([, n]) => n).sort((a, b) => b[1] - a[1]), most = happened[0]?.[1] || 1;
     outcomes.replaceChildren(happened.length ? el("ul", { class: "shares" }, happened.map(([name, n]) => el("li", {}, el("span", {}, name),
       el("span", { class: "lane", "aria-hidden": "true" }, el("span", { class: `bar ${ERRORS.has(name) || name === "blocked" ? "error" : "signal"}`, vars: { "--left": "0%", "--width": `${(100 * n) / most}%` } })), el("span", { class: "took" }, number(n))))) : el("p", { class: "empty" }, "No request yet."));
@@ -106,6 +114,14 @@ export function overview(root) {
         for (const s of list) { const w = s.labels.worker || s.labels.backend || ""; seats.set(w, { ...seats.get(w), [member]: s.value }); }
     workers.replaceChildren(seats.size ? table("Workers and their health", ["Worker", "Requests now", "Health"], [...seats].map(([url, w]) => [backends.has(url) ? el("span", {}, backends.get(url), el("span", { class: "sub" }, url)) : url, number(w.flying || 0),
       w.open ? badge("circuit open", "bad") : w.down ? badge("down", "bad") : w.draining ? badge("draining", "warn") : w.slow ? badge("slow", "warn") : badge("good", "good")])) : el("p", { class: "empty" }, "No worker has been asked yet."));
+    const pools = new Map();
+    for (const [metric, member] of [["semroute_pool_waiting_requests", "waiting"], ["semroute_pool_worker_running", "running"], ["semroute_pool_worker_waiting", "queued"]])
+      for (const [name, n] of by(all, metric, "pool")) pools.set(name, { ...pools.get(name), [member]: n });
+    const busy = new Map(); // the fullest cache of a pool's workers
+    for (const s of all.semroute_pool_worker_kv_usage || []) busy.set(s.labels.pool, Math.max(busy.get(s.labels.pool) ?? 0, s.value));
+    const reported = all.semroute_pool_worker_running ? ["Running", "Queued", "KV cache, fullest"] : [];
+    if (pools.size) workers.append(table(reported.length ? "Pools: what waits here, and what their workers report" : "Pools: what waits for a worker with room", ["Pool", "Waiting", ...reported],
+      [...pools].map(([name, p]) => [name, number(p.waiting ?? 0), ...(reported.length ? [number(p.running), number(p.queued), busy.has(name) ? percent(busy.get(name)) : "–"] : [])])));
   }
 
   async function turn() {

@@ -1,6 +1,6 @@
 // A prompt explained by the configuration in use and by a draft of its routing. Nothing is sent to a model.
 import { get, post } from "./api.js";
-import { badge, duration, el, facts, number, outcome, table } from "./dom.js";
+import { badge, begin, duration, el, facts, finish, number, outcome, plural, table, time } from "./dom.js";
 import { signals, tree } from "./request.js";
 
 const RECORDS = 20; // that are decided again at most
@@ -14,9 +14,11 @@ function column(title, e, draft) {
     el("p", { class: "verdict" }, el("strong", {}, decided(e) || "no decision"), " → ", el("strong", {}, e.model || (e.action === "reply" ? `reply ${e.status}` : "no model"))),
     el("p", { class: "badges" }, outcome(e.outcome), e.reasoning ? badge(`reasoning ${e.effort || ""}`, "info") : null),
     facts([["Algorithm", e.algorithm], ["Guard", guard], ["Worker", !draft && e.worker && `${e.worker.backend}, ${e.worker.reason}`], ["Tokens, estimated", e.request?.tokens && number(e.request.tokens)], ["Took", duration(e.us)],
-      ["Edits", e.edits?.length ? `${e.edits.length} places` : null]]),
-    signals((e.signals || []).map((s) => ({ ...s, type: s.type }))), tree(e.decisions ? { decisions: e.decisions, why: e.why } : null, decided(e)));
+      ["Edits", e.edits?.length ? plural(e.edits.length, "place") : null]]),
+    signals((e.signals || []).map((s) => ({ ...s, type: s.type }))), tree(e.decisions ? { decisions: e.decisions, why: e.why } : null, decided(e) || guard, e.signals));
 }
+
+const went = (e) => `${decided(e) || e.guard?.decision || "no decision"} → ${e.model || e.outcome}`;
 
 const mistakes = (problems) => el("ul", { class: "problems" }, problems.map((p) => el("li", {}, p.line ? `line ${p.line}, column ${p.column}: ` : "", p.message)));
 
@@ -28,14 +30,13 @@ export function playground(root) {
   const out = el("div", { class: "answers", id: "answers" });
   const diff = el("div", { id: "diff" });
   const run = el("button", { type: "submit", class: "primary" }, "Explain");
-  const compare = el("button", { type: "button", id: "compare" }, "Decide the last records again");
+  const compare = el("button", { type: "button", id: "compare", hidden: true }, "Decide the last records again");
   const form = el("form", { class: "stack" },
     el("label", { for: "prompt" }, "Prompt"), prompt,
     el("div", { class: "inline" }, both, el("label", { for: "use-draft" }, "Compare with a draft of the routing")),
     el("div", { id: "draft-part", hidden: true, class: "stack" }, el("label", { for: "draft" }, "Draft: the configuration's ", el("code", {}, "routing")), draft,
-      el("p", { class: "note" }, "The draft is checked and asked here, and never applied. Models, providers and global settings are those in use; it can name no variable and no other file."),
-      el("div", { class: "inline" }, compare)),
-    el("div", { class: "inline" }, run));
+      el("p", { class: "note" }, "The draft is checked and asked here, and never applied. Models, providers and global settings are those in use; it can name no variable and no other file.")),
+    el("div", { class: "inline" }, run, compare));
   root.append(el("div", { class: "head" }, el("h1", {}, "Playground")), el("p", {}, "What would happen to a prompt, and why. Nothing is sent to a model, cached or counted."), form, said, out, diff);
   const abort = new AbortController();
 
@@ -46,13 +47,13 @@ export function playground(root) {
     if (!setup.current) said.textContent = "The file has changed since it was loaded: drafts work again after the next reload.";
   }
   both.addEventListener("change", () => {
-    form.querySelector("#draft-part").hidden = !both.checked;
+    form.querySelector("#draft-part").hidden = compare.hidden = !both.checked;
     if (both.checked) load().catch((error) => { said.textContent = error.message; });
   });
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    run.disabled = true;
+    if (!begin(run)) return;
     said.textContent = "Reading …";
     diff.replaceChildren();
     try {
@@ -76,7 +77,7 @@ export function playground(root) {
     } catch (error) {
       if (!abort.signal.aborted) said.textContent = error.message;
     }
-    run.disabled = false;
+    finish(run);
   });
 
   // Only a kept body can be read again: scores of signals alone say nothing of a rule that was not asked.
@@ -92,7 +93,7 @@ export function playground(root) {
   }
 
   compare.addEventListener("click", async () => {
-    compare.disabled = true;
+    if (!begin(compare)) return;
     try {
       const page = await get(`/v1/router_replay?limit=${RECORDS}&showDetails=true`, abort.signal).catch(() => null);
       if (!page) {
@@ -109,25 +110,26 @@ export function playground(root) {
           continue;
         }
         const answer = await post("/api/v1/page/draft", { request: body, routing: draft.value }, abort.signal);
+        const now = answer.good && await post("/api/v1/explain", { request: body }, abort.signal);
         if (!answer.good) {
           said.textContent = "The draft has mistakes.";
           diff.replaceChildren(mistakes(answer.problems));
           return;
         }
-        const e = answer.explanation, was = `${record.decision || "no decision"} → ${record.selected_model || record.outcome}`;
-        const is = `${decided(e) || "no decision"} → ${e.model || e.outcome}`;
-        changed += was !== is;
-        rows.push([record.request_id || record.id, was, is, was === is ? badge("same", "plain") : badge("differs", "warn")]);
+        const was = `${record.decision || "no decision"} → ${record.selected_model || record.outcome}`, [uses, is] = [now, answer.explanation].map(went);
+        changed += uses !== is;
+        rows.push([el("span", {}, time(record.ended_at), el("span", { class: "sub" }, el("code", { title: record.request_id }, (record.request_id || record.id).slice(0, 12)))), uses === is ? badge("same", "plain") : badge("differs", "warn"), uses, is, was]);
       }
+      rows.sort((a, b) => (a[2] === a[3]) - (b[2] === b[3])); // what differs comes first
       said.textContent = [`${changed} of ${rows.length} would be decided otherwise.`,
         without ? `${without} have no whole body (request_body of router_replay), so they cannot be decided again.` : ""].join(" ");
       diff.replaceChildren(el("section", { class: "card" }, el("h2", {}, "Records by the draft"),
-        el("p", { class: "note" }, "A kept body is the one that the model got: what the router inserted or replaced is part of it. Headers are not kept, so rules about the user or the tenant do not match."),
-        rows.length ? table("What was decided, and what the draft decides", ["Request", "Then", "Draft", "Result"], rows) : el("p", { class: "empty" }, "No record has a whole body.")));
+        el("p", { class: "note" }, "A kept body is the one that the model got: what the router inserted or replaced is part of it. Headers are not kept, so rules about the user or the tenant do not match, and what is in use may decide otherwise than it did then."),
+        rows.length ? table("What was decided, and what the kept bodies get now and by the draft", ["Request", "Result", "In use", "Draft", "Then"], rows) : el("p", { class: "empty" }, "No record has a whole body.")));
     } catch (error) {
       if (!abort.signal.aborted) said.textContent = error.message;
     } finally {
-      compare.disabled = false;
+      finish(compare);
     }
   });
   return () => abort.abort();

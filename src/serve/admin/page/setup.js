@@ -21,8 +21,8 @@ export const configuration = (root) => view(root, "Configuration", (s) => {
     el("section", { class: "card" }, el("h2", {}, "State"),
       el("p", { class: "badges" }, s.current ? badge("file in use", "good") : badge("file changed since it was loaded", "warn"),
         s.reload?.failed ? badge("last reload failed", "bad") : null, errors ? badge(`${errors} mistakes in the file`, "bad") : null),
-      facts([["Revision", el("code", {}, s.revision)], ["File", s.path], ["Loaded", moment(s.loaded_at)], ["Last reload", s.reload && `${moment(s.reload.at)}, ${s.reload.failed ? "failed" : "done"}`],
-        ["Why it failed", s.reload?.message], ["Models", number(s.models?.length)], ["Decisions", number(s.decisions)], ["File cannot be read", s.file_error]])),
+      facts([["File", el("code", {}, s.path), true], ["Revision", el("code", {}, s.revision)], ["Loaded", moment(s.loaded_at)], ["Last reload", s.reload && `${moment(s.reload.at)}, ${s.reload.failed ? "failed" : "done"}`],
+        ["Why it failed", s.reload?.message, true], ["Models", number(s.models?.length)], ["Decisions", number(s.decisions)], ["File cannot be read", s.file_error, true]])),
     s.problems?.length ? el("section", { class: "card" }, el("h2", {}, "Mistakes and warnings"),
       el("ul", { class: "problems" }, s.problems.map((p) => el("li", {}, badge(p.severity, p.severity === "error" ? "bad" : "warn"), ` line ${p.line}, column ${p.column}: ${p.message}`)))) : null,
     s.yaml ? el("section", { class: "card" }, el("h2", {}, "File"), el("p", { class: "note" }, "Without comments; secrets are left out."),
@@ -36,4 +36,4 @@ export const models = (root) => view(root, "Models", (s) => [el("div", { class: 
     facts([["Upstream's name", m.provider_model_id !== m.name ? m.provider_model_id : null], ["Size", m.param_size], ["Kind", m.modality], ["Context", m.context_window && `${number(m.context_window)} tokens`],
       ["Quality", m.quality_score], ["Adapters", m.loras?.join(", ")],
       ["Price of a million tokens", m.pricing && `${m.pricing.prompt_per_1m} in, ${m.pricing.completion_per_1m} out, ${m.pricing.currency}`],
-      ["Backends", m.backends?.map((b) => `${b.name} (${b.scheme}://${b.host}:${b.port}${b.has_key ? ", with a key" : ""})`).join("; ")]]))))]);
+      ["Backends", m.backends?.length && el("ul", { class: "plain" }, m.backends.map((b) => el("li", {}, `${b.name} `, el("code", {}, `${b.scheme}://${b.host}:${b.port}`), b.has_key ? " with a key" : ""))), true]]))))]);
