@@ -59,6 +59,7 @@ static void put_usage(struct sr_json_writer *w)
     sr_json_uint(w, "input_tokens", 0);
     sr_json_object(w, "input_tokens_details");
     sr_json_uint(w, "cached_tokens", 0);
+    sr_json_uint(w, "cache_write_tokens", 0);
     sr_json_object_end(w);
     sr_json_uint(w, "output_tokens", 0);
     sr_json_object(w, "output_tokens_details");

@@ -90,6 +90,7 @@ static void put_usage(const struct sr_mock_ask *ask, uint64_t n_chunks, struct s
     sr_json_uint(w, "input_tokens", prompt);
     sr_json_object(w, "input_tokens_details");
     sr_json_uint(w, "cached_tokens", sr_mock_cached_tokens(ask));
+    sr_json_uint(w, "cache_write_tokens", 0);
     sr_json_object_end(w);
     sr_json_uint(w, "output_tokens", answer);
     sr_json_object(w, "output_tokens_details");

@@ -42,7 +42,7 @@ struct sr_tr_stream_part {
     bool started;                            /* the writer has begun it */
     bool ended;                              /* the writer has ended it */
     bool any;                                /* a delta came */
-    bool in_string, escaped;                 /* where its arguments are in their JSON */
+    bool opened, in_string, escaped;         /* where its arguments are in their JSON */
     uint32_t depth;                          /* open brackets in its arguments */
     uint32_t index;                          /* the writer's number of it, or the reader's key */
     uint64_t key;                            /* the reader's: which part of the upstream's answer it is */
@@ -56,6 +56,7 @@ struct sr_tr_stream {
     struct sr_arena arena;  /* of one event */
     struct sr_arena memory; /* of the stream */
     struct sr_buf *out;     /* of the call */
+    struct sr_translate_warnings lost;
     struct sr_json_writer w;
     struct sr_tr_answer answer;      /* in `memory` */
     struct sr_tr_stream_part *parts; /* [n_parts] */
@@ -90,6 +91,9 @@ int sr_tr_stream_keep(struct sr_tr_stream *s, struct sr_buf *buf, sr_json_view t
 /* A copy that lives as long as the stream; absent stays absent. SR_ENOMEM. */
 int sr_tr_stream_dup(struct sr_tr_stream *s, sr_json_view *value) SR_WARN_UNUSED;
 
+/* Is nothing to come but white space: has its end come, or are its arguments whole JSON? */
+bool sr_tr_stream_is_whole(const struct sr_tr_stream_part *part);
+
 /* For writers: the frame of an event around one JSON value. `name` NULL: the event has no name. */
 void sr_tr_frame(struct sr_tr_stream *s, const char *name);
 int sr_tr_frame_end(struct sr_tr_stream *s) SR_WARN_UNUSED;
@@ -104,6 +108,8 @@ struct sr_tr_api {
     int (*write_request)(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w);
     int (*read_answer)(struct sr_tr *tr, sr_json_view root, struct sr_tr_answer *out);
     int (*write_answer)(struct sr_tr *tr, const struct sr_tr_answer *answer, struct sr_json_writer *w);
+    /* Names what an answer has beside its parts that this API does not say. NULL: it says all. */
+    void (*name_lost)(struct sr_tr *tr, const struct sr_tr_answer *answer);
     /* One event with this name (empty: none) and JSON data. */
     int (*read_event)(struct sr_tr_stream *s, sr_json_view data);
     /* Writes what an event of the model is. */
@@ -139,6 +145,9 @@ int sr_tr_responses_write_answer(struct sr_tr *tr, const struct sr_tr_answer *an
 int sr_tr_messages_read_answer(struct sr_tr *tr, sr_json_view root, struct sr_tr_answer *out);
 int sr_tr_messages_write_answer(struct sr_tr *tr, const struct sr_tr_answer *answer,
                                 struct sr_json_writer *w);
+
+void sr_tr_responses_name_lost(struct sr_tr *tr, const struct sr_tr_answer *answer);
+void sr_tr_messages_name_lost(struct sr_tr *tr, const struct sr_tr_answer *answer);
 
 int sr_tr_chat_read_event(struct sr_tr_stream *s, sr_json_view data);
 int sr_tr_chat_write_event(struct sr_tr_stream *s, const struct sr_tr_event *event);

@@ -47,8 +47,12 @@ static int read_call(struct sr_tr *tr, sr_json_view value, const char *where, st
     struct sr_tr_part *part = sr_tr_part_new(tr, parts, SR_TR_CALL);
     if (!part)
         return SR_ENOMEM;
+    static const char *const known[] = {"id", "type", "index", "function", "custom", NULL};
+    static const char *const inside[] = {"name", "arguments", "input", NULL};
     part->custom = sr_json_view_eq(sr_json_view_get(value, "type"), "custom");
     sr_json_view of = sr_json_view_get(value, part->custom ? "custom" : "function");
+    sr_tr_lost_members(tr, "tool_calls[].", value, known);
+    sr_tr_lost_members(tr, "tool_calls[].function.", of, inside);
     part->id = sr_json_view_get(value, "id");
     part->name = sr_json_view_get(of, "name");
     part->arguments = sr_json_view_get(of, part->custom ? "input" : "arguments");

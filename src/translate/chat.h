@@ -16,6 +16,9 @@ struct sr_tr_chat_message {
 /* Adds the reasoning of a message: its details where they are, else its text. SR_ENOMEM. */
 int sr_tr_chat_read_reasoning(struct sr_tr *tr, const struct sr_tr_chat_message *message,
                               struct sr_tr_parts *parts) SR_WARN_UNUSED;
+/* Adds a content: a string or a list of parts. The last part has `cache`. SR_ENOMEM, SR_EPARSE. */
+int sr_tr_chat_read_content(struct sr_tr *tr, sr_json_view content, sr_json_view cache,
+                            struct sr_tr_parts *parts) SR_WARN_UNUSED;
 /* Adds the refusal and the calls. SR_ENOMEM, SR_EPARSE. */
 int sr_tr_chat_read_rest(struct sr_tr *tr, const struct sr_tr_chat_message *message, const char *where,
                          struct sr_tr_parts *parts) SR_WARN_UNUSED;

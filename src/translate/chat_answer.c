@@ -10,14 +10,7 @@ struct raw_answer {
 #define A(member) SR_TR_FIELD(struct raw_answer, member)
 
 static const struct sr_tr_field fields[] = {
-    A(id),
-    A(model),
-    A(created),
-    A(choices),
-    A(usage),
-    A(service_tier),
-    SR_TR_IGNORE("object"),
-    SR_TR_IGNORE("system_fingerprint"),
+    A(id), A(model), A(created), A(choices), A(usage), A(service_tier), SR_TR_IGNORE("object"),
 };
 
 #undef A
@@ -35,7 +28,7 @@ static const struct sr_tr_field choice_fields[] = {C(message), C(finish_reason),
 
 struct raw_message {
     struct sr_tr_chat_message m;
-    sr_json_view reasoning_content;
+    sr_json_view reasoning_content, annotations;
 };
 
 #define M(name, member)                                                                                      \
@@ -51,6 +44,7 @@ static const struct sr_tr_field message_fields[] = {
     M("reasoning", reasoning),
     M("reasoning_details", details),
     {"reasoning_content", offsetof(struct raw_message, reasoning_content)},
+    {"annotations", offsetof(struct raw_message, annotations)},
     SR_TR_IGNORE("role"),
 };
 
@@ -69,7 +63,7 @@ const char *sr_tr_chat_finish(enum sr_tr_stop stop)
     return finishes[stop];
 }
 
-enum sr_tr_stop sr_tr_chat_stop(sr_json_view finish, sr_json_view sequence)
+enum sr_tr_stop sr_tr_chat_stop(struct sr_tr *tr, sr_json_view finish, sr_json_view sequence)
 {
     static const char *const words[] = {"stop",          "length",         "tool_calls",
                                         "function_call", "content_filter", NULL};
@@ -78,17 +72,34 @@ enum sr_tr_stop sr_tr_chat_stop(sr_json_view finish, sr_json_view sequence)
     int word = sr_tr_word(finish, words);
     if (word == 0 && sr_json_view_is_string(sequence))
         return SR_TR_STOP_SEQUENCE;
-    return word >= 0 ? stops[word] : sr_json_view_is_string(finish) ? SR_TR_STOP_END : SR_TR_STOP_NONE;
+    if (word >= 0)
+        return stops[word];
+    if (!sr_json_view_is_string(finish))
+        return SR_TR_STOP_NONE;
+    sr_tr_warn(tr, "finish_reason.", sr_tr_inner(finish));
+    return SR_TR_STOP_END;
 }
 
 /* ---- usage ---- */
 
-void sr_tr_chat_read_usage(sr_json_view value, struct sr_tr_usage *usage)
+void sr_tr_chat_read_usage(struct sr_tr *tr, sr_json_view value, struct sr_tr_usage *usage)
 {
+    static const char *const known[] = {"prompt_tokens",
+                                        "completion_tokens",
+                                        "total_tokens",
+                                        "prompt_tokens_details",
+                                        "completion_tokens_details",
+                                        "cache_creation_input_tokens",
+                                        NULL};
+    static const char *const of_prompt[] = {"cached_tokens", "cache_write_tokens", NULL};
+    static const char *const of_completion[] = {"reasoning_tokens", NULL};
     if (!sr_json_view_is_object(value))
         return;
     sr_json_view in = sr_json_view_get(value, "prompt_tokens_details");
     sr_json_view out = sr_json_view_get(value, "completion_tokens_details");
+    sr_tr_lost_members(tr, "usage.", value, known);
+    sr_tr_lost_members(tr, "usage.prompt_tokens_details.", in, of_prompt);
+    sr_tr_lost_members(tr, "usage.completion_tokens_details.", out, of_completion);
     (void)sr_json_view_int(sr_json_view_get(value, "prompt_tokens"), &usage->input);
     (void)sr_json_view_int(sr_json_view_get(value, "completion_tokens"), &usage->output);
     (void)sr_json_view_int(sr_json_view_get(in, "cached_tokens"), &usage->cached);
@@ -126,16 +137,13 @@ static int read_message(struct sr_tr *tr, sr_json_view value, struct sr_tr_answe
     sr_tr_fields(tr, where, value, message_fields, SR_TR_COUNT(message_fields), &raw);
     if (raw.reasoning_content.p)
         raw.m.reasoning = raw.reasoning_content;
+    sr_tr_lost_filled(tr, raw.annotations, "choices[].message.annotations");
     int rc = sr_tr_chat_read_reasoning(tr, &raw.m, &out->parts);
     if (rc)
         return rc;
-    if (sr_json_view_is_string(raw.m.content) && !sr_tr_is_empty(raw.m.content)) {
-        struct sr_tr_part *part = sr_tr_part_new(tr, &out->parts, SR_TR_TEXT);
-        if (!part)
-            return SR_ENOMEM;
-        part->text = raw.m.content;
-    }
-    return sr_tr_chat_read_rest(tr, &raw.m, where, &out->parts);
+    if (!sr_tr_is_empty(raw.m.content) || sr_json_view_is_array(raw.m.content))
+        rc = sr_tr_chat_read_content(tr, raw.m.content, (sr_json_view){0}, &out->parts);
+    return rc ? rc : sr_tr_chat_read_rest(tr, &raw.m, where, &out->parts);
 }
 
 int sr_tr_chat_read_answer(struct sr_tr *tr, sr_json_view root, struct sr_tr_answer *out)
@@ -157,10 +165,10 @@ int sr_tr_chat_read_answer(struct sr_tr *tr, sr_json_view root, struct sr_tr_ans
     out->model = raw.model;
     out->service_tier = raw.service_tier;
     (void)sr_json_view_int(raw.created, &out->created);
-    out->stop = sr_tr_chat_stop(choice.finish_reason, choice.stop_reason);
+    out->stop = sr_tr_chat_stop(tr, choice.finish_reason, choice.stop_reason);
     if (out->stop == SR_TR_STOP_SEQUENCE)
         out->stop_sequence = choice.stop_reason;
-    sr_tr_chat_read_usage(raw.usage, &out->usage);
+    sr_tr_chat_read_usage(tr, raw.usage, &out->usage);
     return read_message(tr, choice.message, out);
 }
 

@@ -1,6 +1,7 @@
 /* Requests of chat completions: read into the model, and written from it. */
 #include "translate/api.h"
 #include "translate/chat.h"
+#include "translate/tools.h"
 
 /* ---- parts ---- */
 
@@ -37,13 +38,29 @@ static int read_media(struct sr_tr *tr, struct sr_tr_parts *parts, enum sr_tr_ki
     struct sr_tr_part *part = sr_tr_part_new(tr, parts, kind);
     if (!part)
         return SR_ENOMEM;
-    part->text = sr_json_view_is_string(value) ? value : kind == SR_TR_FILE ? media.file_data : media.url;
+    part->text = sr_json_view_is_string(value) ? value : media.url;
     part->detail = media.detail;
     part->id = media.file_id;
     part->name = media.filename;
     part->data = media.data;
     part->media_type = media.format;
     part->cache = cache;
+    if (kind == SR_TR_FILE)
+        sr_tr_media_bytes(part, media.file_data);
+    return SR_OK;
+}
+
+/* A thinking may be a list of texts. */
+static int read_thinking(struct sr_tr *tr, sr_json_view list, struct sr_tr_parts *parts)
+{
+    sr_json_view value;
+    size_t at = 0;
+    while (sr_json_view_next(list, &at, NULL, &value)) {
+        struct sr_tr_part *part = sr_tr_part_new(tr, parts, SR_TR_REASONING);
+        if (!part)
+            return SR_ENOMEM;
+        part->text = sr_json_view_get(value, "text");
+    }
     return SR_OK;
 }
 
@@ -54,8 +71,9 @@ static int read_part(struct sr_tr *tr, sr_json_view value, struct sr_tr_parts *p
     static const char where[] = "messages[].content[].";
     struct raw_part raw = {0};
     struct sr_tr_part *part;
-    sr_tr_fields(tr, where, value, part_fields, SR_TR_COUNT(part_fields), &raw);
-    int word = sr_tr_word(raw.type, words);
+    int word = sr_tr_word(sr_json_view_get(value, "type"), words);
+    if (word >= 0)
+        sr_tr_fields(tr, where, value, part_fields, SR_TR_COUNT(part_fields), &raw);
     switch (word) {
     case 3:
         return read_media(tr, parts, SR_TR_IMAGE, raw.image_url, "messages[].content[].image_url.",
@@ -66,9 +84,11 @@ static int read_part(struct sr_tr *tr, sr_json_view value, struct sr_tr_parts *p
     case 5:
         return read_media(tr, parts, SR_TR_FILE, raw.file, "messages[].content[].file.", raw.cache_control);
     case -1:
-        sr_tr_warn(tr, where, sr_tr_inner(raw.type));
+        sr_tr_warn(tr, where, sr_tr_inner(sr_json_view_get(value, "type")));
         return SR_OK;
     default:
+        if (word == 2 && sr_json_view_is_array(raw.thinking))
+            return read_thinking(tr, raw.thinking, parts);
         part = sr_tr_part_new(tr, parts,
                               word == 1   ? SR_TR_REFUSAL
                               : word == 2 ? SR_TR_REASONING
@@ -84,7 +104,8 @@ static int read_part(struct sr_tr *tr, sr_json_view value, struct sr_tr_parts *p
     }
 }
 
-static int read_content(struct sr_tr *tr, sr_json_view content, sr_json_view cache, struct sr_tr_parts *parts)
+int sr_tr_chat_read_content(struct sr_tr *tr, sr_json_view content, sr_json_view cache,
+                            struct sr_tr_parts *parts)
 {
     sr_json_view value;
     size_t at = 0;
@@ -110,7 +131,7 @@ static int read_content(struct sr_tr *tr, sr_json_view content, sr_json_view cac
 
 struct raw_message {
     sr_json_view role, content, name, tool_calls, tool_call_id, refusal, cache_control;
-    sr_json_view reasoning_content, reasoning, reasoning_details, function_call;
+    sr_json_view reasoning_content, reasoning, reasoning_details, function_call, annotations;
 };
 
 #define G(member) SR_TR_FIELD(struct raw_message, member)
@@ -127,7 +148,7 @@ static const struct sr_tr_field message_fields[] = {
     G(reasoning),
     G(reasoning_details),
     G(function_call),
-    SR_TR_IGNORE("annotations"),
+    G(annotations),
     SR_TR_IGNORE("id"),
 };
 
@@ -145,7 +166,7 @@ static int read_assistant(struct sr_tr *tr, const struct raw_message *raw, struc
     };
     int rc = sr_tr_chat_read_reasoning(tr, &message, parts);
     if (!rc && (sr_json_view_is_array(raw->content) || !sr_tr_is_empty(raw->content)))
-        rc = read_content(tr, raw->content, raw->cache_control, parts);
+        rc = sr_tr_chat_read_content(tr, raw->content, raw->cache_control, parts);
     return rc ? rc : sr_tr_chat_read_rest(tr, &message, "messages[].", parts);
 }
 
@@ -156,7 +177,7 @@ static int read_result(struct sr_tr *tr, const struct raw_message *raw, struct s
     if (!part)
         return SR_ENOMEM;
     part->id = raw->tool_call_id.p ? raw->tool_call_id : raw->name;
-    int rc = read_content(tr, raw->content, (sr_json_view){0}, &inside);
+    int rc = sr_tr_chat_read_content(tr, raw->content, (sr_json_view){0}, &inside);
     part->inside = inside.first;
     part->cache = raw->cache_control;
     if (!rc && !sr_json_view_is_string(part->id))
@@ -169,6 +190,7 @@ static int read_message(struct sr_tr *tr, sr_json_view value, struct sr_tr_reque
     static const char *const words[] = {"system", "developer", "user", "assistant", "tool", "function", NULL};
     struct raw_message raw = {0};
     sr_tr_fields(tr, "messages[].", value, message_fields, SR_TR_COUNT(message_fields), &raw);
+    sr_tr_lost_filled(tr, raw.annotations, "messages[].annotations");
     int word = sr_tr_word(raw.role, words);
     if (word < 0)
         return sr_tr_wrong(tr, "a message has no role, or one that is not known");
@@ -184,7 +206,7 @@ static int read_message(struct sr_tr *tr, sr_json_view value, struct sr_tr_reque
         return read_assistant(tr, &raw, &turn->parts);
     if (turn->role == SR_TR_TOOL)
         return read_result(tr, &raw, &turn->parts);
-    return read_content(tr, raw.content, raw.cache_control, &turn->parts);
+    return sr_tr_chat_read_content(tr, raw.content, raw.cache_control, &turn->parts);
 }
 
 /* ---- tools ---- */
@@ -221,8 +243,8 @@ static int read_tool(struct sr_tr *tr, sr_json_view value, struct sr_tr_request 
                                 .description = raw.description,
                                 .parameters = raw.parameters,
                                 .strict = raw.strict,
-                                .cache = raw.cache_control,
-                                .format = raw.format};
+                                .cache = raw.cache_control};
+    sr_tr_read_tool_format(tr, raw.format, tool);
     return sr_json_view_is_string(raw.name) ? SR_OK : sr_tr_wrong(tr, "a tool has no name");
 }
 
@@ -237,6 +259,10 @@ static void read_choice(struct sr_tr *tr, sr_json_view value, struct sr_tr_reque
         return;
     }
     sr_json_view of = sr_json_view_get(value, "function");
+    if (sr_json_view_eq(sr_json_view_get(value, "type"), "allowed_tools")) {
+        sr_tr_allow_tools(tr, sr_json_view_get(value, "allowed_tools"), out);
+        return;
+    }
     out->choice_custom = sr_json_view_eq(sr_json_view_get(value, "type"), "custom");
     if (out->choice_custom)
         of = sr_json_view_get(value, "custom");
@@ -250,14 +276,18 @@ static void read_choice(struct sr_tr *tr, sr_json_view value, struct sr_tr_reque
 static void read_format(struct sr_tr *tr, sr_json_view value, struct sr_tr_request *out)
 {
     static const char *const words[] = {"text", "json_object", "json_schema", NULL};
+    static const char *const known[] = {"type", "json_schema", NULL};
+    static const char *const of_schema[] = {"name", "description", "schema", "strict", NULL};
     int word = sr_tr_word(sr_json_view_get(value, "type"), words);
     if (!value.p)
         return;
     if (word < 0) {
-        sr_tr_warn(tr, "response_format", SR_LIT(""));
+        sr_tr_warn(tr, "response_format.", sr_tr_inner(sr_json_view_get(value, "type")));
         return;
     }
     sr_json_view schema = sr_json_view_get(value, "json_schema");
+    sr_tr_lost_members(tr, "response_format.", value, known);
+    sr_tr_lost_members(tr, "response_format.json_schema.", schema, of_schema);
     out->format = (enum sr_tr_format)(SR_TR_FORMAT_TEXT + word);
     out->format_name = sr_json_view_get(schema, "name");
     out->format_description = sr_json_view_get(schema, "description");
@@ -269,7 +299,7 @@ static void read_format(struct sr_tr *tr, sr_json_view value, struct sr_tr_reque
 
 struct raw_request {
     sr_json_view max_tokens, max_completion_tokens, messages, tools, tool_choice, response_format;
-    sr_json_view functions, n, logprobs, reasoning_effort;
+    sr_json_view functions, n, logprobs, reasoning_effort, stream_options;
     struct sr_tr_request r;
 };
 
@@ -305,11 +335,26 @@ static const struct sr_tr_field fields[] = {
     Q(prompt_cache_retention),
     R(functions),
     {"parallel_tool_calls", offsetof(struct raw_request, r.parallel)},
-    SR_TR_IGNORE("stream_options"),
+    R(stream_options),
 };
 
 #undef R
 #undef Q
+
+/* Numbers and switches that other APIs do not have. */
+static void name_lost(struct sr_tr *tr, const struct raw_request *raw)
+{
+    static const char *const known[] = {"include_usage", "include_obfuscation", NULL};
+    int64_t number;
+    if (raw->n.p && !(sr_json_view_int(raw->n, &number) && number == 1))
+        sr_tr_warn(tr, "n", SR_LIT(""));
+    if (sr_json_view_bool(raw->logprobs, false))
+        sr_tr_warn(tr, "logprobs", SR_LIT(""));
+    sr_tr_lost(tr, raw->functions, "functions");
+    sr_tr_lost_members(tr, "stream_options.", raw->stream_options, known);
+    if (sr_json_view_bool(sr_json_view_get(raw->stream_options, "include_obfuscation"), false))
+        sr_tr_warn(tr, "stream_options.include_obfuscation", SR_LIT(""));
+}
 
 static void read_reasoning(const struct raw_request *raw, struct sr_tr_request *out)
 {
@@ -325,17 +370,11 @@ int sr_tr_chat_read_request(struct sr_tr *tr, sr_json_view root, struct sr_tr_re
     sr_json_view value;
     size_t at = 0;
     int rc = SR_OK;
-    int64_t number;
     sr_tr_fields(tr, "", root, fields, SR_TR_COUNT(fields), &raw);
     *out = raw.r;
     out->max_tokens = raw.max_completion_tokens.p ? raw.max_completion_tokens : raw.max_tokens;
-    if (raw.n.p && !(sr_json_view_int(raw.n, &number) && number == 1))
-        sr_tr_warn(tr, "n", SR_LIT(""));
-    if (sr_json_view_bool(raw.logprobs, false))
-        sr_tr_warn(tr, "logprobs", SR_LIT(""));
-    sr_tr_lost(tr, raw.functions, "functions");
+    name_lost(tr, &raw);
     read_reasoning(&raw, out);
-    read_choice(tr, raw.tool_choice, out);
     read_format(tr, raw.response_format, out);
     if (!sr_json_view_is_array(raw.messages))
         return sr_tr_wrong(tr, "`messages` must be a list");
@@ -345,5 +384,7 @@ int sr_tr_chat_read_request(struct sr_tr *tr, sr_json_view root, struct sr_tr_re
     if (sr_json_view_is_array(raw.tools))
         while (!rc && sr_json_view_next(raw.tools, &at, NULL, &value))
             rc = read_tool(tr, value, out);
-    return rc;
+    if (!rc)
+        read_choice(tr, raw.tool_choice, out);
+    return rc ? rc : sr_tr_mark_custom_results(tr, out);
 }

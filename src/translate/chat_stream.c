@@ -3,6 +3,8 @@
 #include "translate/chat.h"
 #include "translate/chat_words.h"
 
+#include <stdio.h>
+
 /* ---- reading ---- */
 
 struct raw_chunk {
@@ -11,21 +13,43 @@ struct raw_chunk {
 
 #define A(member) SR_TR_FIELD(struct raw_chunk, member)
 
-static const struct sr_tr_field chunk_fields[] = {A(id),    A(model), A(created),     A(choices),
-                                                  A(usage), A(error), A(service_tier)};
+static const struct sr_tr_field chunk_fields[] = {
+    A(id),
+    A(model),
+    A(created),
+    A(choices),
+    A(usage),
+    A(error),
+    A(service_tier),
+    SR_TR_IGNORE("object"),
+    SR_TR_IGNORE("obfuscation"),
+};
 
 #undef A
 
 struct raw_delta {
-    sr_json_view content, refusal, reasoning_content, reasoning, reasoning_details, tool_calls;
+    sr_json_view content, refusal, reasoning_content, reasoning, reasoning_details, tool_calls, annotations;
 };
 
 #define D(member) SR_TR_FIELD(struct raw_delta, member)
 
-static const struct sr_tr_field delta_fields[] = {D(content),   D(refusal),    D(reasoning_content),
-                                                  D(reasoning), D(tool_calls), D(reasoning_details)};
+static const struct sr_tr_field delta_fields[] = {
+    D(content),    D(refusal),           D(reasoning_content), D(reasoning),
+    D(tool_calls), D(reasoning_details), D(annotations),       SR_TR_IGNORE("role"),
+};
 
 #undef D
+
+struct raw_choice {
+    sr_json_view index, delta, finish_reason, stop_reason, logprobs;
+};
+
+#define C(member) SR_TR_FIELD(struct raw_choice, member)
+
+static const struct sr_tr_field choice_fields[] = {C(index), C(delta), C(finish_reason), C(stop_reason),
+                                                   C(logprobs)};
+
+#undef C
 
 #define NO_KEY UINT64_MAX
 
@@ -38,6 +62,19 @@ static int read_text(struct sr_tr_stream *s, enum sr_tr_kind kind, sr_json_view 
     if (!s->open || s->parts[s->open - 1].kind != kind)
         rc = sr_tr_stream_begin(s, kind, NO_KEY, (sr_json_view){0});
     return rc ? rc : sr_tr_stream_delta(s, s->open - 1, text);
+}
+
+/* A content that is a list of parts: its texts, and what a model thinks. */
+static int read_parts(struct sr_tr_stream *s, sr_json_view content)
+{
+    struct sr_tr_parts parts = {0};
+    int rc = sr_tr_chat_read_content(&s->tr, content, (sr_json_view){0}, &parts);
+    for (const struct sr_tr_part *p = parts.first; p && !rc; p = p->next)
+        if (p->kind <= SR_TR_REASONING)
+            rc = read_text(s, p->kind, p->text);
+        else
+            sr_tr_warn(&s->tr, "choices[].delta.content[]", SR_LIT(""));
+    return rc;
 }
 
 static int read_signature(struct sr_tr_stream *s, sr_json_view details)
@@ -70,8 +107,10 @@ static int read_call(struct sr_tr_stream *s, sr_json_view value, size_t place)
     uint32_t part = sr_tr_stream_find(s, (uint64_t)index);
     int rc = SR_OK;
     if (part == UINT32_MAX) {
+        char own[32];
+        int n = snprintf(own, sizeof own, "%lld", (long long)index);
         if (!sr_json_view_is_string(id))
-            id = sr_tr_join(&s->tr, SR_LIT("call_"), sr_bytes_of(&"0123456789"[index % 10], 1), SR_LIT(""));
+            id = sr_tr_join(&s->tr, SR_LIT("call_"), sr_bytes_of(own, (size_t)n), SR_LIT(""));
         if (!id.p)
             return SR_ENOMEM;
         rc = sr_tr_stream_begin_call(s, custom, (uint64_t)index, id,
@@ -86,12 +125,14 @@ static int read_delta(struct sr_tr_stream *s, sr_json_view value)
     struct raw_delta raw = {0};
     sr_json_view call;
     size_t at = 0, place = 0;
-    sr_tr_fields(&s->tr, NULL, value, delta_fields, SR_TR_COUNT(delta_fields), &raw);
+    sr_tr_fields(&s->tr, "choices[].delta.", value, delta_fields, SR_TR_COUNT(delta_fields), &raw);
+    sr_tr_lost_filled(&s->tr, raw.annotations, "choices[].message.annotations");
     int rc = read_text(s, SR_TR_REASONING, raw.reasoning_content.p ? raw.reasoning_content : raw.reasoning);
     if (!rc)
         rc = read_signature(s, raw.reasoning_details);
     if (!rc)
-        rc = read_text(s, SR_TR_TEXT, raw.content);
+        rc = sr_json_view_is_array(raw.content) ? read_parts(s, raw.content)
+                                                : read_text(s, SR_TR_TEXT, raw.content);
     if (!rc)
         rc = read_text(s, SR_TR_REFUSAL, raw.refusal);
     while (!rc && sr_json_view_is_array(raw.tool_calls) &&
@@ -102,20 +143,23 @@ static int read_delta(struct sr_tr_stream *s, sr_json_view value)
 
 static int read_choice(struct sr_tr_stream *s, sr_json_view choice)
 {
+    struct raw_choice raw = {0};
     int64_t index = 0;
-    sr_json_view finish = sr_json_view_get(choice, "finish_reason");
-    (void)sr_json_view_int(sr_json_view_get(choice, "index"), &index);
-    if (index != 0)
+    sr_tr_fields(&s->tr, "choices[].", choice, choice_fields, SR_TR_COUNT(choice_fields), &raw);
+    (void)sr_json_view_int(raw.index, &index);
+    if (index != 0) {
+        sr_tr_warn(&s->tr, "choices[]", SR_LIT(""));
         return SR_OK;
-    int rc = read_delta(s, sr_json_view_get(choice, "delta"));
-    if (rc || !sr_json_view_is_string(finish))
+    }
+    sr_tr_lost(&s->tr, raw.logprobs, "choices[].logprobs");
+    int rc = read_delta(s, raw.delta);
+    if (rc || !sr_json_view_is_string(raw.finish_reason))
         return rc;
-    sr_json_view mark = sr_json_view_get(choice, "stop_reason");
-    s->answer.stop = sr_tr_chat_stop(finish, mark);
+    s->answer.stop = sr_tr_chat_stop(&s->tr, raw.finish_reason, raw.stop_reason);
     s->ended = true;
     if (s->answer.stop != SR_TR_STOP_SEQUENCE)
         return SR_OK;
-    s->answer.stop_sequence = mark;
+    s->answer.stop_sequence = raw.stop_reason;
     return sr_tr_stream_dup(s, &s->answer.stop_sequence);
 }
 
@@ -125,7 +169,7 @@ int sr_tr_chat_read_event(struct sr_tr_stream *s, sr_json_view data)
     sr_json_view choice;
     size_t at = 0;
     int rc = SR_OK;
-    sr_tr_fields(&s->tr, NULL, data, chunk_fields, SR_TR_COUNT(chunk_fields), &raw);
+    sr_tr_fields(&s->tr, "", data, chunk_fields, SR_TR_COUNT(chunk_fields), &raw);
     if (raw.error.p)
         return sr_tr_stream_error(s, sr_json_view_get(raw.error, "type"),
                                   sr_json_view_get(raw.error, "message"));
@@ -141,7 +185,7 @@ int sr_tr_chat_read_event(struct sr_tr_stream *s, sr_json_view data)
         s->answer.service_tier = raw.service_tier;
         rc = sr_tr_stream_dup(s, &s->answer.service_tier);
     }
-    sr_tr_chat_read_usage(raw.usage, &s->answer.usage);
+    sr_tr_chat_read_usage(&s->tr, raw.usage, &s->answer.usage);
     if (!rc)
         rc = sr_tr_stream_start(s);
     while (!rc && sr_json_view_is_array(raw.choices) && sr_json_view_next(raw.choices, &at, NULL, &choice))
@@ -161,6 +205,7 @@ static int chunk(struct sr_tr_stream *s)
     sr_json_raw(&s->w, "object", SR_LIT("\"chat.completion.chunk\""));
     sr_json_int(&s->w, "created", s->answer.created);
     sr_tr_put(&s->w, "model", s->answer.model.p ? s->answer.model : SR_TR_STRING(""));
+    sr_tr_put(&s->w, "service_tier", s->answer.service_tier);
     sr_json_array(&s->w, "choices");
     return id.p ? SR_OK : SR_ENOMEM;
 }

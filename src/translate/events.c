@@ -59,11 +59,20 @@ static int new_part(struct sr_tr_stream *s)
     return SR_OK;
 }
 
+/* Calls may grow at the same time, so one ends at the next part only if its arguments are whole. */
+static int close_before(struct sr_tr_stream *s)
+{
+    const struct sr_tr_stream_part *open = s->open ? &s->parts[s->open - 1] : NULL;
+    return open && (open->kind != SR_TR_CALL || sr_tr_stream_is_whole(open))
+               ? sr_tr_stream_close(s, s->open - 1)
+               : SR_OK;
+}
+
 static int begin(struct sr_tr_stream *s, uint64_t key, struct sr_tr_event *event)
 {
     int rc = sr_tr_stream_start(s);
-    if (!rc && s->open && s->parts[s->open - 1].kind != SR_TR_CALL)
-        rc = sr_tr_stream_close(s, s->open - 1);
+    if (!rc)
+        rc = close_before(s);
     if (!rc)
         rc = new_part(s);
     if (rc)
@@ -92,10 +101,37 @@ int sr_tr_stream_begin_call(struct sr_tr_stream *s, bool custom, uint64_t key, s
     return begin(s, key, &(struct sr_tr_event){.of = SR_TR_CALL, .custom = custom, .id = id, .name = name});
 }
 
+/* Follows the brackets of a call's arguments through a piece of their string. */
+static void follow(struct sr_tr *tr, struct sr_tr_stream_part *part, sr_json_view text)
+{
+    struct sr_bytes plain = sr_tr_plain(tr, text);
+    for (size_t i = 0; i < plain.n; i++) {
+        char c = plain.p[i];
+        if (part->in_string) {
+            part->in_string = part->escaped || c != '"';
+            part->escaped = !part->escaped && c == '\\';
+        } else if (c == '"') {
+            part->in_string = true;
+        } else if (c == '{' || c == '[') {
+            part->depth++;
+            part->opened = true;
+        } else if (c == '}' || c == ']') {
+            part->depth -= part->depth > 0;
+        }
+    }
+}
+
+bool sr_tr_stream_is_whole(const struct sr_tr_stream_part *part)
+{
+    return part->closed || (part->kind == SR_TR_CALL && part->opened && part->depth == 0 && !part->in_string);
+}
+
 static int emit_text(struct sr_tr_stream *s, enum sr_tr_event_kind kind, uint32_t part, sr_json_view text)
 {
     if (!sr_json_view_is_string(text) || sr_tr_is_empty(text) || s->parts[part].closed)
         return SR_OK;
+    if (kind == SR_TR_EVENT_DELTA && s->parts[part].kind == SR_TR_CALL && !s->parts[part].custom)
+        follow(&s->tr, &s->parts[part], text);
     s->parts[part].any |= kind == SR_TR_EVENT_DELTA;
     return emit(s,
                 &(struct sr_tr_event){.kind = kind, .part = part, .of = s->parts[part].kind, .text = text});
@@ -135,11 +171,28 @@ static int close_all(struct sr_tr_stream *s)
     return rc;
 }
 
+/* Names what was lost in a comment of the stream: its head went before anything of it was known. Clients skip
+ * comments. */
+static int write_lost(struct sr_tr_stream *s)
+{
+    const struct sr_translate_warnings *lost = &s->lost;
+    if (s->writer->name_lost)
+        s->writer->name_lost(&s->tr, &s->answer);
+    if (!lost->n)
+        return SR_OK;
+    int rc = sr_buf_append_bytes(s->out, SR_LIT(": x-vsr-protocol-warnings: "));
+    if (!rc)
+        rc = sr_translate_warnings_write(lost, s->out);
+    return rc ? rc : sr_buf_append_bytes(s->out, SR_LIT("\n\n"));
+}
+
 int sr_tr_stream_finish(struct sr_tr_stream *s)
 {
     int rc = sr_tr_stream_start(s);
     if (!rc)
         rc = close_all(s);
+    if (!rc)
+        rc = write_lost(s);
     if (!rc)
         rc = emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_END});
     s->done = !rc;

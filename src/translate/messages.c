@@ -12,15 +12,7 @@ struct raw_answer {
 #define A(member) SR_TR_FIELD(struct raw_answer, member)
 
 static const struct sr_tr_field fields[] = {
-    A(type),
-    A(id),
-    A(model),
-    A(content),
-    A(stop_reason),
-    A(stop_sequence),
-    A(usage),
-    SR_TR_IGNORE("role"),
-    SR_TR_IGNORE("container"),
+    A(type), A(id), A(model), A(content), A(stop_reason), A(stop_sequence), A(usage), SR_TR_IGNORE("role"),
 };
 
 #undef A
@@ -33,11 +25,9 @@ int sr_tr_messages_read_answer(struct sr_tr *tr, sr_json_view root, struct sr_tr
         return sr_tr_wrong(tr, "the upstream's answer is no message");
     out->id = raw.id;
     out->model = raw.model;
-    out->stop = sr_tr_messages_stop_of(raw.stop_reason);
+    out->stop = sr_tr_messages_stop_of(tr, raw.stop_reason);
     out->stop_sequence = raw.stop_sequence;
-    if (out->stop == SR_TR_STOP_PAUSE)
-        sr_tr_warn(tr, "stop_reason.pause_turn", SR_LIT(""));
-    sr_tr_messages_read_usage(raw.usage, &out->usage);
+    sr_tr_messages_read_usage(tr, raw.usage, out);
     return sr_tr_messages_read_blocks(tr, raw.content, &out->parts);
 }
 
@@ -119,9 +109,7 @@ int sr_tr_messages_write_answer(struct sr_tr *tr, const struct sr_tr_answer *ans
         sr_tr_put(w, "stop_sequence", answer->stop_sequence);
     else
         sr_json_null(w, "stop_sequence");
-    if (answer->usage.reasoning)
-        sr_tr_warn(tr, "usage.reasoning_tokens", SR_LIT(""));
-    sr_tr_messages_write_usage(&answer->usage, w);
+    sr_tr_messages_write_usage(answer, w);
     sr_json_object_end(w);
     return rc;
 }

@@ -18,10 +18,17 @@ int64_t sr_tr_messages_budget(sr_json_view effort);
 
 /* The words of stop reasons; NULL: none was said. */
 const char *sr_tr_messages_stop(enum sr_tr_stop stop);
-enum sr_tr_stop sr_tr_messages_stop_of(sr_json_view word);
+/* Names what the other APIs do not say, and words that are not known. */
+enum sr_tr_stop sr_tr_messages_stop_of(struct sr_tr *tr, sr_json_view word);
 
-/* Reads the usage, of which members that are not there stay as they are; writes it. */
-void sr_tr_messages_read_usage(sr_json_view value, struct sr_tr_usage *usage);
-void sr_tr_messages_write_usage(const struct sr_tr_usage *usage, struct sr_json_writer *w);
+/* Reads the usage and the tier in it, of which members that are not there stay as they are; what others do
+ * not count is named. The tier lives as long as `value`. */
+void sr_tr_messages_read_usage(struct sr_tr *tr, sr_json_view value, struct sr_tr_answer *answer);
+void sr_tr_messages_write_usage(const struct sr_tr_answer *answer, struct sr_json_writer *w);
+
+/* The version of a model of Anthropic's by its name, 406 for 4.6; 0: it is none, or has none. */
+int sr_tr_messages_version(sr_json_view model);
+/* The word of an effort for such a version; the API has fewer. */
+const char *sr_tr_messages_effort_word(sr_json_view effort, int version);
 
 #endif

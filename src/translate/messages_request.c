@@ -4,15 +4,15 @@
 
 struct raw_block {
     sr_json_view type, text, thinking, signature, data, source, cache_control, title, context, citations;
-    sr_json_view id, name, input, tool_use_id, content, is_error;
+    sr_json_view id, name, input, tool_use_id, content, is_error, caller;
 };
 
 #define B(member) SR_TR_FIELD(struct raw_block, member)
 
 static const struct sr_tr_field block_fields[] = {
-    B(type),          B(text),        B(thinking), B(signature), B(data), B(source),
-    B(cache_control), B(title),       B(context),  B(citations), B(id),   B(name),
-    B(input),         B(tool_use_id), B(content),  B(is_error),
+    B(type),          B(text),        B(thinking), B(signature), B(data),   B(source),
+    B(cache_control), B(title),       B(context),  B(citations), B(id),     B(name),
+    B(input),         B(tool_use_id), B(content),  B(is_error),  B(caller),
 };
 
 #undef B
@@ -28,23 +28,23 @@ static const struct sr_tr_field source_fields[] = {S(type), S(media_type), S(dat
 
 #undef S
 
-/* A document of plain text is a text here. */
+static int read_simple(struct sr_tr *tr, sr_json_view content, const char *where, struct sr_tr_parts *parts);
+
+/* A document of plain text, or of blocks, is texts here. */
 static int read_media(struct sr_tr *tr, const struct raw_block *raw, bool image, struct sr_tr_parts *parts)
 {
     struct raw_source source = {0};
     sr_tr_fields(tr, "source.", raw->source, source_fields, SR_TR_COUNT(source_fields), &source);
     bool text = sr_json_view_eq(source.type, "text");
-    if (source.content.p) {
-        sr_tr_warn(tr, "document.source.content", SR_LIT(""));
-        return SR_OK;
-    }
+    sr_tr_lost(tr, raw->context, "document.context");
+    sr_tr_lost(tr, raw->citations, "document.citations");
+    if (text || source.content.p)
+        sr_tr_warn(tr, "document", SR_LIT(""));
+    if (source.content.p)
+        return read_simple(tr, source.content, "document.source.content[].", parts);
     struct sr_tr_part *part = sr_tr_part_new(tr, parts, text ? SR_TR_TEXT : image ? SR_TR_IMAGE : SR_TR_FILE);
     if (!part)
         return SR_ENOMEM;
-    sr_tr_lost(tr, raw->context, "document.context");
-    sr_tr_lost(tr, raw->citations, "document.citations");
-    if (text)
-        sr_tr_warn(tr, "document", SR_LIT(""));
     part->text = text ? source.data : source.url;
     part->data = text ? (sr_json_view){0} : source.data;
     part->media_type = source.media_type;
@@ -66,10 +66,12 @@ static int read_text(struct sr_tr *tr, const struct raw_block *raw, enum sr_tr_k
     part->signature = raw->signature.p ? raw->signature : raw->data;
     part->cache = raw->cache_control;
     if (kind == SR_TR_TEXT)
-        sr_tr_lost(tr, raw->citations, "messages[].content[].citations");
-    if (kind == SR_TR_REASONING && part->text.p && sr_tr_is_empty(part->text))
+        sr_tr_lost_filled(tr, raw->citations, "messages[].content[].citations");
+    if (kind == SR_TR_REASONING && sr_tr_is_empty(part->text))
         part->text = (sr_json_view){0};
-    bool ok = sr_json_view_is_string(part->text) || (kind == SR_TR_REASONING && part->signature.p);
+    if (sr_tr_is_empty(part->signature))
+        part->signature = (sr_json_view){0};
+    bool ok = sr_json_view_is_string(part->text) || kind == SR_TR_REASONING;
     return ok ? SR_OK : sr_tr_wrong(tr, "a block has no text where its type says one");
 }
 
@@ -82,15 +84,34 @@ static int read_call(struct sr_tr *tr, const struct raw_block *raw, struct sr_tr
     part->name = raw->name;
     part->arguments = raw->input;
     part->cache = raw->cache_control;
+    if (raw->caller.p && !sr_json_view_eq(sr_json_view_get(raw->caller, "type"), "direct"))
+        sr_tr_warn(tr, "messages[].content[].caller", SR_LIT(""));
     return sr_json_view_is_string(raw->id) && sr_json_view_is_string(raw->name)
                ? SR_OK
                : sr_tr_wrong(tr, "a `tool_use` has no id or no name");
 }
 
+/* What a search found is its title, where it is from, and its texts. */
+static int read_found(struct sr_tr *tr, const struct raw_block *raw, struct sr_tr_parts *parts)
+{
+    bool titled = sr_json_view_is_string(raw->title), from = sr_json_view_is_string(raw->source);
+    sr_tr_warn(tr, "search_result", SR_LIT(""));
+    if (titled || from) {
+        struct sr_tr_part *part = sr_tr_part_new(tr, parts, SR_TR_TEXT);
+        if (!part)
+            return SR_ENOMEM;
+        part->text = sr_tr_join(tr, sr_tr_inner(raw->title), titled && from ? SR_LIT("\\n") : SR_LIT(""),
+                                sr_tr_inner(raw->source));
+        if (!part->text.p)
+            return SR_ENOMEM;
+    }
+    return read_simple(tr, raw->content, "search_result.content[].", parts);
+}
+
 /* Blocks of text and media, as they stand in messages, results and `system`. */
 static int read_simple(struct sr_tr *tr, sr_json_view content, const char *where, struct sr_tr_parts *parts)
 {
-    static const char *const words[] = {"text", "image", "document", NULL};
+    static const char *const words[] = {"text", "image", "document", "search_result", NULL};
     sr_json_view value;
     size_t at = 0;
     int rc = SR_OK;
@@ -103,12 +124,15 @@ static int read_simple(struct sr_tr *tr, sr_json_view content, const char *where
     }
     while (!rc && sr_json_view_is_array(content) && sr_json_view_next(content, &at, NULL, &value)) {
         struct raw_block raw = {0};
+        int word = sr_tr_word(sr_json_view_get(value, "type"), words);
+        if (word < 0) {
+            sr_tr_warn(tr, where, sr_tr_inner(sr_json_view_get(value, "type")));
+            continue;
+        }
         sr_tr_fields(tr, where, value, block_fields, SR_TR_COUNT(block_fields), &raw);
-        int word = sr_tr_word(raw.type, words);
-        if (word < 0)
-            sr_tr_warn(tr, where, sr_tr_inner(raw.type));
-        else
-            rc = word ? read_media(tr, &raw, word == 1, parts) : read_text(tr, &raw, SR_TR_TEXT, parts);
+        rc = word == 0   ? read_text(tr, &raw, SR_TR_TEXT, parts)
+             : word == 3 ? read_found(tr, &raw, parts)
+                         : read_media(tr, &raw, word == 1, parts);
     }
     return rc;
 }
@@ -142,15 +166,15 @@ static struct sr_tr_turn *turn_of(struct sr_tr *tr, struct sr_tr_request *out, e
 static int read_block(struct sr_tr *tr, sr_json_view value, enum sr_tr_role role, struct sr_tr_turn **last,
                       struct sr_tr_request *out)
 {
-    static const char *const words[] = {"text",     "thinking", "redacted_thinking", "image",
-                                        "document", "tool_use", "tool_result",       NULL};
+    static const char *const words[] = {"text",     "thinking",    "redacted_thinking", "image", "document",
+                                        "tool_use", "tool_result", "search_result",     NULL};
     struct raw_block raw = {0};
-    sr_tr_fields(tr, "messages[].content[].", value, block_fields, SR_TR_COUNT(block_fields), &raw);
-    int word = sr_tr_word(raw.type, words);
+    int word = sr_tr_word(sr_json_view_get(value, "type"), words);
     if (word < 0) {
-        sr_tr_warn(tr, "messages[].content[].", sr_tr_inner(raw.type));
+        sr_tr_warn(tr, "messages[].content[].", sr_tr_inner(sr_json_view_get(value, "type")));
         return SR_OK;
     }
+    sr_tr_fields(tr, "messages[].content[].", value, block_fields, SR_TR_COUNT(block_fields), &raw);
     if (word == 6)
         return read_result(tr, &raw, out);
     struct sr_tr_turn *turn = turn_of(tr, out, role, *last);
@@ -161,6 +185,8 @@ static int read_block(struct sr_tr *tr, sr_json_view value, enum sr_tr_role role
         return read_text(tr, &raw, SR_TR_TEXT, &turn->parts);
     if (word <= 2)
         return read_text(tr, &raw, SR_TR_REASONING, &turn->parts);
+    if (word == 7)
+        return read_found(tr, &raw, &turn->parts);
     return word == 5 ? read_call(tr, &raw, &turn->parts) : read_media(tr, &raw, word == 3, &turn->parts);
 }
 
@@ -282,7 +308,12 @@ static void read_thinking(struct sr_tr *tr, const struct raw_request *raw, struc
 {
     static const char *const words[] = {"disabled", "enabled", "adaptive", NULL};
     int word = sr_tr_word(sr_json_view_get(raw->thinking, "type"), words);
+    static const char *const known[] = {"type", "budget_tokens", "display", NULL};
     sr_json_view effort = sr_json_view_get(raw->output_config, "effort");
+    sr_json_view shown = sr_json_view_get(raw->thinking, "display");
+    sr_tr_lost_members(tr, "thinking.", raw->thinking, known);
+    if (!sr_json_view_is_null(shown) && !sr_json_view_eq(shown, "summarized"))
+        sr_tr_warn(tr, "thinking.display.", sr_tr_inner(shown));
     if (word > 0)
         out->summary = SR_TR_STRING("auto");
     if (word >= 0)
@@ -291,7 +322,7 @@ static void read_thinking(struct sr_tr *tr, const struct raw_request *raw, struc
         sr_tr_lost(tr, raw->thinking, "thinking");
     (void)sr_json_view_int(sr_json_view_get(raw->thinking, "budget_tokens"), &out->budget);
     if (sr_json_view_is_string(effort))
-        out->effort = sr_json_view_eq(effort, "max") ? SR_TR_STRING("xhigh") : effort;
+        out->effort = effort;
     else if (out->budget > 0) {
         sr_tr_warn(tr, "thinking.budget_tokens", SR_LIT(""));
         out->effort = sr_tr_messages_effort(out->budget);
@@ -307,6 +338,8 @@ static void read_format(struct sr_tr *tr, const struct raw_request *raw, struct 
         format = raw->output_format;
     if (sr_json_view_is_null(format))
         return;
+    static const char *const known[] = {"type", "schema", NULL};
+    sr_tr_lost_members(tr, "output_config.format.", format, known);
     if (!sr_json_view_eq(sr_json_view_get(format, "type"), "json_schema")) {
         sr_tr_warn(tr, "output_config.format", SR_LIT(""));
         return;

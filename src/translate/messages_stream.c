@@ -18,9 +18,12 @@ static const struct sr_tr_field event_fields[] = {E(type),  E(index), E(message)
 
 static int read_start(struct sr_tr_stream *s, sr_json_view message)
 {
+    static const char *const known[] = {"id",          "type",          "role",  "model", "content",
+                                        "stop_reason", "stop_sequence", "usage", NULL};
+    sr_tr_lost_members(&s->tr, "", message, known);
     s->answer.id = sr_json_view_get(message, "id");
     s->answer.model = sr_json_view_get(message, "model");
-    sr_tr_messages_read_usage(sr_json_view_get(message, "usage"), &s->answer.usage);
+    sr_tr_messages_read_usage(&s->tr, sr_json_view_get(message, "usage"), &s->answer);
     int rc = sr_tr_stream_dup(s, &s->answer.id);
     if (!rc)
         rc = sr_tr_stream_dup(s, &s->answer.model);
@@ -32,9 +35,18 @@ static int read_block(struct sr_tr_stream *s, uint64_t key, sr_json_view block)
     static const char *const words[] = {"text", "thinking", "redacted_thinking", "tool_use", NULL};
     static const enum sr_tr_kind kinds[] = {SR_TR_TEXT, SR_TR_REASONING, SR_TR_REASONING, SR_TR_CALL};
     int word = sr_tr_word(sr_json_view_get(block, "type"), words);
+    static const char *const known[] = {"type", "text",  "thinking",  "signature", "data", "id",
+                                        "name", "input", "citations", "caller",    NULL};
     sr_json_view input = sr_json_view_get(block, "input"), id = {0}, name = {0};
-    if (word < 0)
+    sr_json_view caller = sr_json_view_get(block, "caller");
+    if (word < 0) {
+        sr_tr_warn(&s->tr, "messages[].content[].", sr_tr_inner(sr_json_view_get(block, "type")));
         return SR_OK;
+    }
+    sr_tr_lost_members(&s->tr, "messages[].content[].", block, known);
+    sr_tr_lost_filled(&s->tr, sr_json_view_get(block, "citations"), "messages[].content[].citations");
+    if (caller.p && !sr_json_view_eq(sr_json_view_get(caller, "type"), "direct"))
+        sr_tr_warn(&s->tr, "messages[].content[].caller", SR_LIT(""));
     if (word == 3) {
         id = sr_json_view_get(block, "id");
         name = sr_json_view_get(block, "name");
@@ -48,6 +60,8 @@ static int read_block(struct sr_tr_stream *s, uint64_t key, sr_json_view block)
         rc = sr_tr_stream_delta(s, part, sr_json_view_get(block, "text"));
     if (!rc && word == 1)
         rc = sr_tr_stream_delta(s, part, sr_json_view_get(block, "thinking"));
+    if (!rc && word == 1)
+        rc = sr_tr_stream_signature(s, part, sr_json_view_get(block, "signature"));
     if (!rc && word == 2)
         rc = sr_tr_stream_signature(s, part, sr_json_view_get(block, "data"));
     if (!rc && word == 3 && sr_json_view_is_object(input) && input.n > 2) {
@@ -64,6 +78,10 @@ static int read_delta(struct sr_tr_stream *s, uint64_t key, sr_json_view delta)
     static const char *const members[] = {"text", "thinking", "partial_json", "signature"};
     uint32_t part = sr_tr_stream_find(s, key);
     int word = sr_tr_word(sr_json_view_get(delta, "type"), words);
+    if (word < 0 && sr_json_view_eq(sr_json_view_get(delta, "type"), "citations_delta"))
+        sr_tr_warn(&s->tr, "messages[].content[].citations", SR_LIT(""));
+    else if (word < 0)
+        sr_tr_warn(&s->tr, "delta.", sr_tr_inner(sr_json_view_get(delta, "type")));
     if (word < 0 || part == UINT32_MAX)
         return SR_OK;
     sr_json_view text = sr_json_view_get(delta, members[word]);
@@ -72,9 +90,11 @@ static int read_delta(struct sr_tr_stream *s, uint64_t key, sr_json_view delta)
 
 static int read_last(struct sr_tr_stream *s, const struct raw_event *raw)
 {
+    static const char *const known[] = {"stop_reason", "stop_sequence", NULL};
     sr_json_view mark = sr_json_view_get(raw->delta, "stop_sequence");
-    sr_tr_messages_read_usage(raw->usage, &s->answer.usage);
-    enum sr_tr_stop stop = sr_tr_messages_stop_of(sr_json_view_get(raw->delta, "stop_reason"));
+    sr_tr_lost_members(&s->tr, "", raw->delta, known);
+    sr_tr_messages_read_usage(&s->tr, raw->usage, &s->answer);
+    enum sr_tr_stop stop = sr_tr_messages_stop_of(&s->tr, sr_json_view_get(raw->delta, "stop_reason"));
     s->answer.stop = stop ? stop : s->answer.stop;
     s->ended |= stop != SR_TR_STOP_NONE;
     if (!sr_json_view_is_string(mark))
@@ -95,7 +115,7 @@ int sr_tr_messages_read_event(struct sr_tr_stream *s, sr_json_view data)
                                         NULL};
     struct raw_event raw = {0};
     int64_t index = 0;
-    sr_tr_fields(&s->tr, NULL, data, event_fields, SR_TR_COUNT(event_fields), &raw);
+    sr_tr_fields(&s->tr, "", data, event_fields, SR_TR_COUNT(event_fields), &raw);
     (void)sr_json_view_int(raw.index, &index);
     uint32_t part;
     switch (sr_tr_word(raw.type, words)) {
@@ -244,30 +264,6 @@ static int end_block(struct sr_tr_stream *s, uint32_t number)
 
 /* ---- writing: the order of blocks ---- */
 
-/* Follows the brackets of a call's arguments through a piece of their string. */
-static void follow(struct sr_tr_stream_part *part, struct sr_tr *tr, sr_json_view text)
-{
-    struct sr_bytes plain = sr_tr_plain(tr, text);
-    for (size_t i = 0; i < plain.n; i++) {
-        char c = plain.p[i];
-        if (part->in_string) {
-            part->in_string = part->escaped || c != '"';
-            part->escaped = !part->escaped && c == '\\';
-        } else if (c == '"') {
-            part->in_string = true;
-        } else if (c == '{' || c == '[') {
-            part->depth++;
-        } else if (c == '}' || c == ']') {
-            part->depth -= part->depth > 0;
-        }
-    }
-}
-
-static bool is_whole(const struct sr_tr_stream_part *part)
-{
-    return part->closed || (part->kind == SR_TR_CALL && part->any && part->depth == 0 && !part->in_string);
-}
-
 /* Begins a part that waited, with what came of it. Reasoning begins with its first text. */
 static int start_waiting(struct sr_tr_stream *s, uint32_t number)
 {
@@ -291,7 +287,7 @@ static int advance(struct sr_tr_stream *s)
             continue;
         if (s->current != i + 1)
             rc = start_waiting(s, i);
-        if (!part->closed && (!is_whole(part) || i + 1 == s->n_parts))
+        if (!part->closed && (!sr_tr_stream_is_whole(part) || i + 1 == s->n_parts))
             return rc;
         if (!rc)
             rc = end_block(s, i);
@@ -303,8 +299,6 @@ static int take_delta(struct sr_tr_stream *s, const struct sr_tr_event *event)
 {
     struct sr_tr_stream_part *part = &s->parts[event->part];
     int rc = SR_OK;
-    if (part->kind == SR_TR_CALL)
-        follow(part, &s->tr, event->text);
     if (part->ended) /* white space after whole arguments */
         return SR_OK;
     if (s->current != event->part + 1)
@@ -328,7 +322,7 @@ static int write_start(struct sr_tr_stream *s)
     sr_json_raw(&s->w, "content", SR_LIT("[]"));
     sr_json_null(&s->w, "stop_reason");
     sr_json_null(&s->w, "stop_sequence");
-    sr_tr_messages_write_usage(&s->answer.usage, &s->w);
+    sr_tr_messages_write_usage(&s->answer, &s->w);
     sr_json_object_end(&s->w);
     return id.p ? event_end(s) : SR_ENOMEM;
 }
@@ -347,7 +341,7 @@ static int write_last(struct sr_tr_stream *s)
     else
         sr_json_null(&s->w, "stop_sequence");
     sr_json_object_end(&s->w);
-    sr_tr_messages_write_usage(&s->answer.usage, &s->w);
+    sr_tr_messages_write_usage(&s->answer, &s->w);
     int rc = event_end(s);
     if (rc)
         return rc;

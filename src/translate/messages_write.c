@@ -1,10 +1,7 @@
 /* Requests of Messages, written from the model. */
 #include "translate/api.h"
 #include "translate/messages.h"
-
-#include <stdio.h>
-
-#define BUDGET_MIN 1024 /* the least that the API takes */
+#include "translate/messages_options.h"
 
 /* ---- blocks ---- */
 
@@ -179,6 +176,8 @@ static int write_system(struct sr_tr *tr, const struct sr_tr_request *request, s
     for (const struct sr_tr_turn *turn = request->turns; turn; turn = turn->next) {
         if (is_system(turn) && others)
             sr_tr_warn(tr, "messages[].role.system", SR_LIT(""));
+        if (is_system(turn))
+            sr_tr_lost(tr, turn->name, "messages[].name");
         others |= !is_system(turn);
         for (const struct sr_tr_part *p = turn->parts.first; p && is_system(turn); p = p->next, parts++)
             only = p;
@@ -249,163 +248,17 @@ static int write_turns(struct sr_tr *tr, const struct sr_tr_request *request, st
     return rc;
 }
 
-/* ---- tools ---- */
-
-static void write_tools(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
-{
-    bool any = false;
-    for (const struct sr_tr_tool *tool = request->tools; tool; tool = tool->next) {
-        if (tool->custom) {
-            sr_tr_warn(tr, "tools[].custom", SR_LIT(""));
-            continue;
-        }
-        if (!any)
-            sr_json_array(w, "tools");
-        any = true;
-        sr_json_object(w, NULL);
-        sr_tr_put(w, "name", tool->name);
-        sr_tr_put(w, "description", tool->description);
-        sr_json_raw(w, "input_schema",
-                    tool->parameters.p ? tool->parameters
-                                       : SR_LIT("{\"type\":\"object\",\"properties\":{}}"));
-        if (sr_json_view_bool(tool->strict, false))
-            sr_json_bool(w, "strict", true);
-        sr_tr_put(w, "cache_control", tool->cache);
-        sr_json_object_end(w);
-    }
-    if (any)
-        sr_json_array_end(w);
-}
-
-static void write_choice(const struct sr_tr_request *request, struct sr_json_writer *w)
-{
-    static const char *const words[] = {"auto", "auto", "none", "any", "tool"};
-    bool alone = request->parallel.p && !sr_json_view_bool(request->parallel, true);
-    if (!request->tools || (!request->choice && !request->parallel.p))
-        return;
-    sr_json_object(w, "tool_choice");
-    sr_json_text(w, "type", words[request->choice]);
-    if (request->choice == SR_TR_CHOICE_NAMED)
-        sr_tr_put(w, "name", request->choice_name);
-    if (request->parallel.p && request->choice != SR_TR_CHOICE_NO_TOOL)
-        sr_json_bool(w, "disable_parallel_tool_use", alone);
-    sr_json_object_end(w);
-}
-
-/* ---- sampling, reasoning, formats ---- */
-
-static int64_t limit_of(const struct sr_tr *tr, const struct sr_tr_request *request)
-{
-    int64_t limit;
-    if (request->max_tokens.p && sr_json_view_int(request->max_tokens, &limit))
-        return limit;
-    int64_t own = tr->settings->max_tokens > 0 ? tr->settings->max_tokens : SR_TRANSLATE_MAX_TOKENS;
-    int64_t budget = request->thinking == SR_TR_THINKING_ON ? sr_tr_messages_budget(request->effort) : 0;
-    return own + budget;
-}
-
-/* The budget of reasoning that fits into the limit; 0: the model does not reason. */
-static int64_t budget_of(struct sr_tr *tr, const struct sr_tr_request *request, int64_t limit)
-{
-    if (request->thinking != SR_TR_THINKING_ON)
-        return 0;
-    bool forced = request->choice == SR_TR_CHOICE_ANY || request->choice == SR_TR_CHOICE_NAMED;
-    int64_t budget = sr_tr_messages_budget(request->effort);
-    if (budget >= limit)
-        budget = limit - 1;
-    if (budget >= BUDGET_MIN && !(forced && request->tools))
-        return budget;
-    sr_tr_warn(tr, "reasoning_effort", SR_LIT(""));
-    return 0;
-}
-
-static void write_sampling(struct sr_tr *tr, const struct sr_tr_request *request, bool reasons,
-                           struct sr_json_writer *w)
-{
-    if (reasons) { /* the API takes none of these then */
-        sr_tr_lost(tr, request->temperature, "temperature");
-        sr_tr_lost(tr, request->top_k, "top_k");
-        sr_tr_lost(tr, request->top_p, "top_p");
-    } else {
-        double temperature = 0;
-        bool high = request->temperature.p && sscanf(request->temperature.p, "%lf", &temperature) == 1 &&
-                    temperature > 1; /* the largest of the API */
-        if (high)
-            sr_tr_warn(tr, "temperature", SR_LIT(""));
-        sr_tr_put(w, "temperature", high ? SR_LIT("1") : request->temperature);
-        sr_tr_put(w, "top_p", request->top_p);
-        sr_tr_put(w, "top_k", request->top_k);
-    }
-    if (sr_json_view_is_string(request->stop)) {
-        sr_json_array(w, "stop_sequences");
-        sr_tr_put(w, NULL, request->stop);
-        sr_json_array_end(w);
-    } else {
-        sr_tr_put(w, "stop_sequences", request->stop);
-    }
-}
-
-static void write_format(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
-{
-    if (request->format == SR_TR_FORMAT_JSON)
-        sr_tr_warn(tr, "response_format.json_object", SR_LIT(""));
-    if (request->format != SR_TR_FORMAT_SCHEMA || !request->schema.p)
-        return;
-    sr_tr_lost(tr, request->format_name, "response_format.json_schema.name");
-    sr_tr_lost(tr, request->format_description, "response_format.json_schema.description");
-    sr_json_object(w, "output_config");
-    sr_json_object(w, "format");
-    sr_json_text(w, "type", "json_schema");
-    sr_tr_put(w, "schema", request->schema);
-    sr_json_object_end(w);
-    sr_json_object_end(w);
-}
-
-static void write_user(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
-{
-    sr_json_view user = request->user.p ? request->user : request->safety_identifier;
-    if (request->user.p)
-        sr_tr_lost(tr, request->safety_identifier, "safety_identifier");
-    sr_tr_lost(tr, request->metadata, "metadata");
-    sr_tr_lost(tr, request->verbosity, "verbosity");
-    sr_tr_lost(tr, request->prompt_cache_key, "prompt_cache_key");
-    sr_tr_lost(tr, request->prompt_cache_retention, "prompt_cache_retention");
-    if (sr_json_view_bool(request->store, false))
-        sr_tr_warn(tr, "store", SR_LIT(""));
-    if (user.p) {
-        sr_json_object(w, "metadata");
-        sr_tr_put(w, "user_id", user);
-        sr_json_object_end(w);
-    }
-    if (sr_json_view_eq(request->service_tier, "default"))
-        sr_json_text(w, "service_tier", "standard_only");
-    else if (sr_json_view_eq(request->service_tier, "auto"))
-        sr_json_text(w, "service_tier", "auto");
-    else
-        sr_tr_lost(tr, request->service_tier, "service_tier");
-}
-
 int sr_tr_messages_write_request(struct sr_tr *tr, const struct sr_tr_request *request,
                                  struct sr_json_writer *w)
 {
-    int64_t limit = limit_of(tr, request), budget = budget_of(tr, request, limit);
+    int64_t limit = sr_tr_messages_limit(tr, request);
     sr_json_object(w, NULL);
     sr_tr_put(w, "model", request->model);
     sr_json_int(w, "max_tokens", limit);
     int rc = write_system(tr, request, w);
     if (!rc)
         rc = write_turns(tr, request, w);
-    write_tools(tr, request, w);
-    write_choice(request, w);
-    write_sampling(tr, request, budget > 0, w);
-    if (budget > 0) {
-        sr_json_object(w, "thinking");
-        sr_json_text(w, "type", "enabled");
-        sr_json_int(w, "budget_tokens", budget);
-        sr_json_object_end(w);
-    }
-    write_format(tr, request, w);
-    write_user(tr, request, w);
+    sr_tr_messages_write_options(tr, request, limit, w);
     sr_tr_put(w, "stream", request->stream);
     sr_json_object_end(w);
     return rc;

@@ -32,10 +32,50 @@ void sr_tr_warn(struct sr_tr *tr, const char *where, struct sr_bytes name)
         memcpy(warnings->items[warnings->n++], text, sizeof text);
 }
 
+int sr_translate_warnings_write(const struct sr_translate_warnings *warnings, struct sr_buf *out)
+{
+    int rc = SR_OK;
+    for (size_t i = 0; i < warnings->n && !rc; i++)
+        rc = sr_buf_printf(out, "%s%s", i ? ", " : "", warnings->items[i]);
+    return rc || !warnings->more ? rc : sr_buf_printf(out, ", and %zu more", warnings->more);
+}
+
 void sr_tr_lost(struct sr_tr *tr, sr_json_view value, const char *path)
 {
     if (value.p)
         sr_tr_warn(tr, path, SR_LIT(""));
+}
+
+void sr_tr_lost_filled(struct sr_tr *tr, sr_json_view value, const char *path)
+{
+    sr_json_view first;
+    size_t at = 0;
+    if (value.p && sr_json_view_next(value, &at, NULL, &first))
+        sr_tr_warn(tr, path, SR_LIT(""));
+}
+
+static bool is_name(struct sr_bytes name, const char *word)
+{
+    return name.n && name.p[0] == *word && sr_bytes_eq(name, sr_bytes_str(word));
+}
+
+/* A name with escapes is among none: it is named for nothing then, which is no harm. */
+static bool is_among(struct sr_bytes name, const char *const *known)
+{
+    for (; *known; known++)
+        if (is_name(name, *known))
+            return true;
+    return false;
+}
+
+void sr_tr_lost_members(struct sr_tr *tr, const char *where, sr_json_view object, const char *const *known)
+{
+    sr_json_view key, value;
+    size_t at = 0;
+    while (sr_json_view_is_object(object) && sr_json_view_next(object, &at, &key, &value))
+        if (!sr_json_view_is_null(value) && !sr_bytes_eq(value, SR_LIT("0")) &&
+            !is_among(sr_tr_inner(key), known))
+            sr_tr_warn(tr, where, sr_tr_inner(key));
 }
 
 int sr_tr_wrong(struct sr_tr *tr, const char *fmt, ...)
@@ -63,7 +103,7 @@ void sr_tr_fields(struct sr_tr *tr, const char *where, sr_json_view object, cons
         if (memchr(name.p, '\\', name.n) && key.n <= sizeof decoded)
             name = sr_bytes_of(decoded, sr_json_view_decode(key, decoded));
         size_t i = 0;
-        while (i < n && !sr_bytes_eq(name, sr_bytes_str(fields[i].name)))
+        while (i < n && !is_name(name, fields[i].name))
             i++;
         if (i == n && where && !sr_json_view_is_null(value))
             sr_tr_warn(tr, where, name);
@@ -285,6 +325,16 @@ sr_json_view sr_tr_media_url(struct sr_tr *tr, const struct sr_tr_part *part)
     struct sr_bytes type = part->media_type.p ? sr_tr_inner(part->media_type) : SR_LIT("image/png");
     sr_json_view head = sr_tr_join(tr, SR_LIT("data:"), type, SR_LIT(";base64,"));
     return head.p ? sr_tr_join(tr, sr_tr_inner(head), sr_tr_inner(part->data), SR_LIT("")) : head;
+}
+
+void sr_tr_media_bytes(struct sr_tr_part *part, sr_json_view data)
+{
+    if (!data.p || sr_bytes_starts_with(sr_tr_inner(data), SR_LIT("data:"))) {
+        part->text = data;
+        return;
+    }
+    part->data = data;
+    part->media_type = SR_TR_STRING("application/pdf");
 }
 
 bool sr_tr_media_split(struct sr_tr *tr, sr_json_view url, sr_json_view *media_type, sr_json_view *data)

@@ -60,7 +60,9 @@ struct sr_tr_turn {
 struct sr_tr_tool {
     bool custom;
     sr_json_view name, description, parameters, strict, cache;
-    sr_json_view format; /* custom: of its input */
+    sr_json_view syntax, definition; /* custom: the grammar of its input */
+    sr_json_view format;             /* custom: of its input, where it is no grammar */
+    bool kept_back;                  /* it may not be called: `tool_choice` has a list of others */
     struct sr_tr_tool *next;
 };
 
@@ -87,6 +89,7 @@ struct sr_tr_request {
     enum sr_tr_choice choice;
     sr_json_view choice_name;
     bool choice_custom;
+    bool choice_some;      /* tools that are not kept back may be called */
     sr_json_view parallel; /* are several calls at once allowed? */
     enum sr_tr_thinking thinking;
     sr_json_view effort;  /* string; absent: not given */
@@ -122,7 +125,6 @@ struct sr_tr_answer {
     enum sr_tr_stop stop;
     sr_json_view stop_sequence;
     struct sr_tr_usage usage;
-    sr_json_view error; /* of a failed response: {code, message} */
 };
 
 /* ---- a call of the layer ---- */
@@ -139,6 +141,11 @@ struct sr_tr {
 void sr_tr_warn(struct sr_tr *tr, const char *where, struct sr_bytes name);
 /* The same if there is such a value. */
 void sr_tr_lost(struct sr_tr *tr, sr_json_view value, const char *path);
+/* The same if the value is a list or an object that has something in it. */
+void sr_tr_lost_filled(struct sr_tr *tr, sr_json_view value, const char *path);
+/* Names the members of an object that are not among `known`, which ends with NULL, and not null. Numbers that
+ * are 0 are nothing to lose. */
+void sr_tr_lost_members(struct sr_tr *tr, const char *where, sr_json_view object, const char *const *known);
 
 /* A member of an object that a reader knows: where in a struct its value goes. */
 struct sr_tr_field {
@@ -217,6 +224,8 @@ sr_json_view sr_tr_id(struct sr_tr *tr, sr_json_view id, const char *prefix);
 /* The URL of an image or a file, a data: URL if its bytes are there; p NULL: it has none, or out of memory.
  */
 sr_json_view sr_tr_media_url(struct sr_tr *tr, const struct sr_tr_part *part);
+/* Takes the bytes of a file: a data: URL, or base64 alone, whose type is not said. */
+void sr_tr_media_bytes(struct sr_tr_part *part, sr_json_view data);
 /* Splits a data: URL of base64; false: it is none. */
 bool sr_tr_media_split(struct sr_tr *tr, sr_json_view url, sr_json_view *media_type, sr_json_view *data);
 

@@ -7,12 +7,24 @@
 
 /* ---- usage ---- */
 
-void sr_tr_responses_read_usage(sr_json_view value, struct sr_tr_usage *usage)
+void sr_tr_responses_read_usage(struct sr_tr *tr, sr_json_view value, struct sr_tr_usage *usage)
 {
+    static const char *const known[] = {"input_tokens",
+                                        "output_tokens",
+                                        "input_tokens_details",
+                                        "output_tokens_details",
+                                        "total_tokens",
+                                        "cache_creation_input_tokens",
+                                        NULL};
+    static const char *const of_input[] = {"cached_tokens", "cache_write_tokens", NULL};
+    static const char *const of_output[] = {"reasoning_tokens", NULL};
     if (!sr_json_view_is_object(value))
         return;
     sr_json_view in = sr_json_view_get(value, "input_tokens_details");
     sr_json_view out = sr_json_view_get(value, "output_tokens_details");
+    sr_tr_lost_members(tr, "usage.", value, known);
+    sr_tr_lost_members(tr, "usage.input_tokens_details.", in, of_input);
+    sr_tr_lost_members(tr, "usage.output_tokens_details.", out, of_output);
     (void)sr_json_view_int(sr_json_view_get(value, "input_tokens"), &usage->input);
     (void)sr_json_view_int(sr_json_view_get(value, "output_tokens"), &usage->output);
     (void)sr_json_view_int(sr_json_view_get(in, "cached_tokens"), &usage->cached);
@@ -28,8 +40,7 @@ static void write_usage(const struct sr_tr_usage *usage, struct sr_json_writer *
     sr_json_int(w, "input_tokens", usage->input);
     sr_json_object(w, "input_tokens_details");
     sr_json_int(w, "cached_tokens", usage->cached);
-    if (usage->cache_write)
-        sr_json_int(w, "cache_write_tokens", usage->cache_write);
+    sr_json_int(w, "cache_write_tokens", usage->cache_write);
     sr_json_object_end(w);
     sr_json_int(w, "output_tokens", usage->output);
     sr_json_object(w, "output_tokens_details");
@@ -43,40 +54,126 @@ static void write_usage(const struct sr_tr_usage *usage, struct sr_json_writer *
 
 /* ---- reading ---- */
 
-void sr_tr_responses_read_head(sr_json_view root, struct sr_tr_answer *out)
+#define H(member) SR_TR_FIELD(struct sr_tr_responses_head, member)
+
+static const struct sr_tr_field head_fields[] = {
+    H(id),
+    H(model),
+    H(created_at),
+    H(status),
+    H(incomplete_details),
+    H(service_tier),
+    H(usage),
+    H(output),
+    H(error),
+    SR_TR_IGNORE("object"),
+    SR_TR_IGNORE("completed_at"),
+    SR_TR_IGNORE("output_text"),
+    /* of the request */
+    SR_TR_IGNORE("access_programs"),
+    SR_TR_IGNORE("background"),
+    SR_TR_IGNORE("background_options"),
+    SR_TR_IGNORE("context_management"),
+    SR_TR_IGNORE("conversation"),
+    SR_TR_IGNORE("frequency_penalty"),
+    SR_TR_IGNORE("image"),
+    SR_TR_IGNORE("instructions"),
+    SR_TR_IGNORE("max_output_tokens"),
+    SR_TR_IGNORE("max_tool_calls"),
+    SR_TR_IGNORE("metadata"),
+    SR_TR_IGNORE("parallel_tool_calls"),
+    SR_TR_IGNORE("presence_penalty"),
+    SR_TR_IGNORE("previous_response_id"),
+    SR_TR_IGNORE("prompt"),
+    SR_TR_IGNORE("prompt_cache_key"),
+    SR_TR_IGNORE("prompt_cache_options"),
+    SR_TR_IGNORE("prompt_cache_retention"),
+    SR_TR_IGNORE("reasoning"),
+    SR_TR_IGNORE("safety_identifier"),
+    SR_TR_IGNORE("store"),
+    SR_TR_IGNORE("temperature"),
+    SR_TR_IGNORE("text"),
+    SR_TR_IGNORE("tool_choice"),
+    SR_TR_IGNORE("tools"),
+    SR_TR_IGNORE("top_logprobs"),
+    SR_TR_IGNORE("top_p"),
+    SR_TR_IGNORE("truncation"),
+    SR_TR_IGNORE("user"),
+};
+
+#undef H
+
+void sr_tr_responses_read_head(struct sr_tr *tr, sr_json_view root, struct sr_tr_responses_head *head)
 {
-    sr_json_view error = sr_json_view_get(root, "error"), tier = sr_json_view_get(root, "service_tier");
-    out->id = sr_json_view_get(root, "id");
-    out->model = sr_json_view_get(root, "model");
-    if (sr_json_view_is_string(tier))
-        out->service_tier = tier;
-    (void)sr_json_view_int(sr_json_view_get(root, "created_at"), &out->created);
-    sr_tr_responses_read_usage(sr_json_view_get(root, "usage"), &out->usage);
-    out->error = sr_json_view_is_object(error) ? error : (sr_json_view){0};
+    sr_tr_fields(tr, "", root, head_fields, SR_TR_COUNT(head_fields), head);
 }
 
-enum sr_tr_stop sr_tr_responses_stop(sr_json_view root, bool calls)
+void sr_tr_responses_take_head(const struct sr_tr_responses_head *head, struct sr_tr_answer *out)
 {
-    sr_json_view status = sr_json_view_get(root, "status");
-    sr_json_view reason = sr_json_view_get(sr_json_view_get(root, "incomplete_details"), "reason");
-    if (sr_json_view_eq(status, "incomplete"))
-        return sr_json_view_eq(reason, "content_filter") ? SR_TR_STOP_FILTER : SR_TR_STOP_LENGTH;
+    out->id = head->id;
+    out->model = head->model;
+    if (sr_json_view_is_string(head->service_tier))
+        out->service_tier = head->service_tier;
+    (void)sr_json_view_int(head->created_at, &out->created);
+}
+
+enum sr_tr_stop sr_tr_responses_stop(struct sr_tr *tr, const struct sr_tr_responses_head *head, bool calls)
+{
+    sr_json_view reason = sr_json_view_get(head->incomplete_details, "reason");
+    if (sr_json_view_eq(head->status, "incomplete")) {
+        bool filter = sr_json_view_eq(reason, "content_filter");
+        if (!filter && !sr_json_view_eq(reason, "max_output_tokens"))
+            sr_tr_warn(tr, "incomplete_details.reason.", sr_tr_inner(reason));
+        return filter ? SR_TR_STOP_FILTER : SR_TR_STOP_LENGTH;
+    }
     return calls ? SR_TR_STOP_CALLS : SR_TR_STOP_END;
+}
+
+bool sr_tr_responses_known_item(struct sr_tr *tr, sr_json_view item)
+{
+    static const char *const words[] = {"message", "function_call", "custom_tool_call", "reasoning", NULL};
+    static const char *const known[] = {
+        "type", "id",        "status", "role",    "content",           "call_id",
+        "name", "arguments", "input",  "summary", "encrypted_content", "caller",
+        NULL};
+    sr_json_view type = sr_json_view_get(item, "type"), caller = sr_json_view_get(item, "caller");
+    if (sr_tr_word(type, words) < 0) {
+        sr_tr_warn(tr, "output[].", sr_tr_inner(type));
+        return false;
+    }
+    sr_tr_lost_members(tr, "output[].", item, known);
+    if (!sr_json_view_is_null(caller) && !sr_json_view_eq(sr_json_view_get(caller, "type"), "direct"))
+        sr_tr_warn(tr, "output[].caller", SR_LIT(""));
+    return true;
+}
+
+bool sr_tr_responses_known_part(struct sr_tr *tr, sr_json_view part)
+{
+    static const char *const words[] = {"output_text", "refusal", NULL};
+    static const char *const known[] = {"type", "text", "refusal", "annotations", "logprobs", NULL};
+    sr_json_view type = sr_json_view_get(part, "type");
+    if (sr_tr_word(type, words) < 0) {
+        sr_tr_warn(tr, "output[].content[].", sr_tr_inner(type));
+        return false;
+    }
+    sr_tr_lost_members(tr, "output[].content[].", part, known);
+    sr_tr_lost_filled(tr, sr_json_view_get(part, "annotations"), "output[].content[].annotations");
+    sr_tr_lost_filled(tr, sr_json_view_get(part, "logprobs"), "output[].content[].logprobs");
+    return true;
 }
 
 static int read_said(struct sr_tr *tr, sr_json_view content, struct sr_tr_parts *parts)
 {
-    sr_json_view value, annotations;
+    sr_json_view value;
     size_t at = 0;
     while (sr_json_view_is_array(content) && sr_json_view_next(content, &at, NULL, &value)) {
         bool refusal = sr_json_view_eq(sr_json_view_get(value, "type"), "refusal");
+        if (!sr_tr_responses_known_part(tr, value))
+            continue;
         struct sr_tr_part *part = sr_tr_part_new(tr, parts, refusal ? SR_TR_REFUSAL : SR_TR_TEXT);
         if (!part)
             return SR_ENOMEM;
         part->text = sr_json_view_get(value, refusal ? "refusal" : "text");
-        annotations = sr_json_view_get(value, "annotations");
-        if (sr_json_view_is_array(annotations) && annotations.n > 2)
-            sr_tr_warn(tr, "output[].content[].annotations", SR_LIT(""));
         if (!sr_json_view_is_string(part->text))
             return sr_tr_wrong(tr, "the upstream's answer has a message without text");
     }
@@ -86,12 +183,9 @@ static int read_said(struct sr_tr *tr, sr_json_view content, struct sr_tr_parts 
 static int read_output(struct sr_tr *tr, sr_json_view item, struct sr_tr_answer *out)
 {
     static const char *const words[] = {"message", "function_call", "custom_tool_call", "reasoning", NULL};
-    sr_json_view type = sr_json_view_get(item, "type");
-    int word = sr_tr_word(type, words);
-    if (word < 0) {
-        sr_tr_warn(tr, "output[].", sr_tr_inner(type));
+    int word = sr_tr_word(sr_json_view_get(item, "type"), words);
+    if (!sr_tr_responses_known_item(tr, item))
         return SR_OK;
-    }
     if (word == 0)
         return read_said(tr, sr_json_view_get(item, "content"), &out->parts);
     struct sr_tr_part *part = sr_tr_part_new(tr, &out->parts, word == 3 ? SR_TR_REASONING : SR_TR_CALL);
@@ -115,18 +209,24 @@ static int read_output(struct sr_tr *tr, sr_json_view item, struct sr_tr_answer 
 
 int sr_tr_responses_read_answer(struct sr_tr *tr, sr_json_view root, struct sr_tr_answer *out)
 {
-    sr_json_view output = sr_json_view_get(root, "output"), item;
+    static const char *const failures[] = {"failed", "cancelled", "queued", "in_progress", NULL};
+    struct sr_tr_responses_head head = {.id = {NULL, 0}};
+    sr_json_view item;
     size_t at = 0;
     bool calls = false;
     int rc = SR_OK;
-    if (!sr_json_view_is_array(output))
+    sr_tr_responses_read_head(tr, root, &head);
+    if (!sr_json_view_is_array(head.output))
         return sr_tr_wrong(tr, "the upstream's answer is no response");
-    sr_tr_responses_read_head(root, out);
-    while (!rc && sr_json_view_next(output, &at, NULL, &item))
+    if (sr_tr_word(head.status, failures) >= 0)
+        return sr_tr_wrong(tr, "the upstream's response failed");
+    sr_tr_responses_take_head(&head, out);
+    sr_tr_responses_read_usage(tr, head.usage, &out->usage);
+    while (!rc && sr_json_view_next(head.output, &at, NULL, &item))
         rc = read_output(tr, item, out);
     for (const struct sr_tr_part *p = out->parts.first; p; p = p->next)
         calls |= p->kind == SR_TR_CALL;
-    out->stop = sr_tr_responses_stop(root, calls);
+    out->stop = sr_tr_responses_stop(tr, &head, calls);
     return rc;
 }
 
@@ -170,14 +270,16 @@ static void write_echo(sr_json_view request, struct sr_json_writer *w)
             sr_json_raw(w, echoes[i].name, sr_bytes_str(echoes[i].otherwise));
 }
 
+bool sr_tr_responses_is_cut(enum sr_tr_stop stop)
+{
+    return stop == SR_TR_STOP_LENGTH || stop == SR_TR_STOP_FILTER || stop == SR_TR_STOP_CONTEXT;
+}
+
 static const char *status_of(const struct sr_tr_answer *answer, enum sr_tr_status status)
 {
-    bool cut = answer->stop == SR_TR_STOP_LENGTH || answer->stop == SR_TR_STOP_FILTER ||
-               answer->stop == SR_TR_STOP_CONTEXT;
-    return status == SR_TR_STATUS_IN_PROGRESS ? "in_progress"
-           : answer->error.p                  ? "failed"
-           : cut                              ? "incomplete"
-                                              : "completed";
+    return status == SR_TR_STATUS_IN_PROGRESS     ? "in_progress"
+           : sr_tr_responses_is_cut(answer->stop) ? "incomplete"
+                                                  : "completed";
 }
 
 int sr_tr_responses_write_head(struct sr_tr *tr, const struct sr_tr_answer *answer, enum sr_tr_status status,
@@ -192,7 +294,7 @@ int sr_tr_responses_write_head(struct sr_tr *tr, const struct sr_tr_answer *answ
     sr_json_int(w, "created_at", answer->created ? answer->created : (int64_t)tr->settings->now_s);
     sr_json_text(w, "status", word);
     sr_json_raw(w, "background", SR_LIT("false"));
-    sr_json_raw(w, "error", answer->error.p ? answer->error : SR_LIT("null"));
+    sr_json_null(w, "error");
     if (strcmp(word, "incomplete") == 0) {
         sr_json_object(w, "incomplete_details");
         sr_json_text(w, "reason", answer->stop == SR_TR_STOP_FILTER ? "content_filter" : "max_output_tokens");
@@ -265,8 +367,10 @@ static void write_reasoning(const struct sr_tr_part *part, bool ended, struct sr
 }
 
 int sr_tr_responses_write_item(struct sr_tr *tr, const struct sr_tr_part *part, sr_json_view response,
-                               uint32_t number, bool ended, struct sr_json_writer *w)
+                               uint32_t number, enum sr_tr_item state, struct sr_json_writer *w)
 {
+    static const char *const words[] = {"in_progress", "completed", "incomplete"};
+    bool ended = state != SR_TR_ITEM_BEGINS;
     sr_json_view id = sr_tr_responses_item_id(tr, part, response, number), arguments = SR_TR_STRING("");
     bool call = part->kind == SR_TR_CALL, said = part->kind == SR_TR_TEXT || part->kind == SR_TR_REFUSAL;
     if (part->kind > SR_TR_CALL) {
@@ -285,7 +389,7 @@ int sr_tr_responses_write_item(struct sr_tr *tr, const struct sr_tr_part *part, 
                  : part->custom ? "custom_tool_call"
                                 : "function_call");
     if (call || said)
-        sr_json_text(w, "status", ended ? "completed" : "in_progress");
+        sr_json_text(w, "status", words[state]);
     if (call) {
         sr_tr_put(w, part->custom ? "input" : "arguments", arguments);
         sr_tr_put(w, "call_id", part->id);
@@ -299,6 +403,11 @@ int sr_tr_responses_write_item(struct sr_tr *tr, const struct sr_tr_part *part, 
     return SR_OK;
 }
 
+void sr_tr_responses_name_lost(struct sr_tr *tr, const struct sr_tr_answer *answer)
+{
+    sr_tr_lost(tr, answer->stop_sequence, "stop_sequence");
+}
+
 int sr_tr_responses_write_answer(struct sr_tr *tr, const struct sr_tr_answer *answer,
                                  struct sr_json_writer *w)
 {
@@ -308,10 +417,11 @@ int sr_tr_responses_write_answer(struct sr_tr *tr, const struct sr_tr_answer *an
         echo = (sr_json_view){0};
     sr_json_object(w, NULL);
     int rc = sr_tr_responses_write_head(tr, answer, SR_TR_STATUS_ENDED, echo, w);
-    sr_tr_lost(tr, answer->stop_sequence, "stop_sequence");
     sr_json_array(w, "output");
     for (const struct sr_tr_part *p = answer->parts.first; p && !rc; p = p->next)
-        rc = sr_tr_responses_write_item(tr, p, answer->id, number++, true, w);
+        rc = sr_tr_responses_write_item(
+            tr, p, answer->id, number++,
+            !p->next && sr_tr_responses_is_cut(answer->stop) ? SR_TR_ITEM_CUT : SR_TR_ITEM_ENDED, w);
     sr_json_array_end(w);
     sr_tr_responses_write_tail(answer, SR_TR_STATUS_ENDED, w);
     sr_json_object_end(w);

@@ -5,26 +5,33 @@
 struct raw_event {
     sr_json_view type, response, output_index, content_index, summary_index, delta, item, item_id, text,
         refusal;
-    sr_json_view arguments, input, message, code;
+    sr_json_view arguments, input, message, code, logprobs;
 };
 
 #define E(member) SR_TR_FIELD(struct raw_event, member)
 
 static const struct sr_tr_field fields[] = {
-    E(type),    E(response), E(output_index), E(content_index), E(summary_index), E(delta),   E(item),
-    E(item_id), E(text),     E(refusal),      E(arguments),     E(input),         E(message), E(code),
+    E(type),      E(response), E(output_index), E(content_index), E(summary_index),
+    E(delta),     E(item),     E(item_id),      E(text),          E(refusal),
+    E(arguments), E(input),    E(message),      E(code),          E(logprobs),
 };
 
 #undef E
 
-#define ITEM UINT64_C(0xffff) /* the key of an item that is one part */
+#define ITEM 0xffff /* the number of an item that is one part */
+
+static uint64_t key_at(const struct raw_event *raw, int64_t content)
+{
+    int64_t output = 0;
+    (void)sr_json_view_int(raw->output_index, &output);
+    return (uint64_t)output << 16 | ((uint64_t)content & 0xffff);
+}
 
 static uint64_t key_of(const struct raw_event *raw, bool item)
 {
-    int64_t output = 0, content = 0;
-    (void)sr_json_view_int(raw->output_index, &output);
+    int64_t content = 0;
     (void)sr_json_view_int(raw->content_index, &content);
-    return (uint64_t)output << 16 | (item ? ITEM : (uint64_t)content & 0x7fff);
+    return key_at(raw, item ? ITEM : content);
 }
 
 static bool has_calls(const struct sr_tr_stream *s)
@@ -38,10 +45,9 @@ static bool has_calls(const struct sr_tr_stream *s)
 /* ---- texts ---- */
 
 /* A piece of a text, or all of it if none came before. */
-static int read_text(struct sr_tr_stream *s, const struct raw_event *raw, enum sr_tr_kind kind,
-                     sr_json_view text, bool whole)
+static int read_text_at(struct sr_tr_stream *s, const struct raw_event *raw, uint64_t key,
+                        enum sr_tr_kind kind, sr_json_view text, bool whole)
 {
-    uint64_t key = key_of(raw, kind == SR_TR_REASONING);
     uint32_t part = sr_tr_stream_find(s, key);
     int rc = SR_OK;
     if (!sr_json_view_is_string(text) || sr_tr_is_empty(text) || (whole && part != UINT32_MAX))
@@ -51,6 +57,13 @@ static int read_text(struct sr_tr_stream *s, const struct raw_event *raw, enum s
         part = (uint32_t)s->n_parts - 1;
     }
     return rc ? rc : sr_tr_stream_delta(s, part, text);
+}
+
+static int read_text(struct sr_tr_stream *s, const struct raw_event *raw, enum sr_tr_kind kind,
+                     sr_json_view text, bool whole)
+{
+    sr_tr_lost_filled(&s->tr, raw->logprobs, "output[].content[].logprobs");
+    return read_text_at(s, raw, key_of(raw, kind == SR_TR_REASONING), kind, text, whole);
 }
 
 /* Parts of a summary after the first are set apart as in a whole answer. */
@@ -112,19 +125,17 @@ static int end_reasoning(struct sr_tr_stream *s, const struct raw_event *raw)
 
 static int end_message(struct sr_tr_stream *s, const struct raw_event *raw)
 {
-    static const char digits[] = "0123456789";
     sr_json_view content = sr_json_view_get(raw->item, "content"), value;
     size_t at = 0;
     int rc = SR_OK;
-    for (int i = 0;
-         !rc && i < 10 && sr_json_view_is_array(content) && sr_json_view_next(content, &at, NULL, &value);
-         i++) {
-        struct raw_event part = *raw;
+    for (int64_t i = 0;
+         !rc && sr_json_view_is_array(content) && sr_json_view_next(content, &at, NULL, &value); i++) {
         bool refusal = sr_json_view_eq(sr_json_view_get(value, "type"), "refusal");
-        part.content_index = sr_bytes_of(digits + i, 1);
-        rc = read_text(s, &part, refusal ? SR_TR_REFUSAL : SR_TR_TEXT,
-                       sr_json_view_get(value, refusal ? "refusal" : "text"), true);
-        uint32_t number = sr_tr_stream_find(s, key_of(&part, false));
+        if (!sr_tr_responses_known_part(&s->tr, value))
+            continue;
+        rc = read_text_at(s, raw, key_at(raw, i), refusal ? SR_TR_REFUSAL : SR_TR_TEXT,
+                          sr_json_view_get(value, refusal ? "refusal" : "text"), true);
+        uint32_t number = sr_tr_stream_find(s, key_at(raw, i));
         if (!rc && number != UINT32_MAX)
             rc = sr_tr_stream_close(s, number);
     }
@@ -135,6 +146,7 @@ static int read_item(struct sr_tr_stream *s, const struct raw_event *raw, bool e
 {
     static const char *const words[] = {"function_call", "custom_tool_call", "reasoning", "message", NULL};
     int word = sr_tr_word(sr_json_view_get(raw->item, "type"), words);
+    (void)sr_tr_responses_known_item(&s->tr, raw->item);
     if (word == 0 || word == 1)
         return ends ? end_call(s, raw, word == 1) : begin_call(s, raw, word == 1);
     if (!ends)
@@ -144,14 +156,13 @@ static int read_item(struct sr_tr_stream *s, const struct raw_event *raw, bool e
 
 /* ---- the response ---- */
 
-static int read_head(struct sr_tr_stream *s, sr_json_view response)
+static int begin(struct sr_tr_stream *s, const struct sr_tr_responses_head *head)
 {
-    int rc;
     if (s->started)
         return SR_OK;
-    sr_tr_responses_read_head(response, &s->answer);
-    s->answer.error = (sr_json_view){0};
-    rc = sr_tr_stream_dup(s, &s->answer.id);
+    sr_tr_responses_take_head(head, &s->answer);
+    sr_tr_responses_read_usage(&s->tr, head->usage, &s->answer.usage);
+    int rc = sr_tr_stream_dup(s, &s->answer.id);
     if (!rc)
         rc = sr_tr_stream_dup(s, &s->answer.model);
     if (!rc)
@@ -159,16 +170,25 @@ static int read_head(struct sr_tr_stream *s, sr_json_view response)
     return rc ? rc : sr_tr_stream_start(s);
 }
 
+static int read_first(struct sr_tr_stream *s, sr_json_view response)
+{
+    struct sr_tr_responses_head head = {.id = {NULL, 0}};
+    sr_tr_responses_read_head(&s->tr, response, &head);
+    return begin(s, &head);
+}
+
 static int read_last(struct sr_tr_stream *s, sr_json_view response)
 {
-    sr_json_view error = sr_json_view_get(response, "error");
-    int rc = read_head(s, response);
+    struct sr_tr_responses_head head = {.id = {NULL, 0}};
+    sr_tr_responses_read_head(&s->tr, response, &head);
+    int rc = begin(s, &head);
     if (rc)
         return rc;
-    if (sr_json_view_eq(sr_json_view_get(response, "status"), "failed"))
-        return sr_tr_stream_error(s, sr_json_view_get(error, "code"), sr_json_view_get(error, "message"));
-    sr_tr_responses_read_usage(sr_json_view_get(response, "usage"), &s->answer.usage);
-    s->answer.stop = sr_tr_responses_stop(response, has_calls(s));
+    if (sr_json_view_eq(head.status, "failed"))
+        return sr_tr_stream_error(s, sr_json_view_get(head.error, "code"),
+                                  sr_json_view_get(head.error, "message"));
+    sr_tr_responses_read_usage(&s->tr, head.usage, &s->answer.usage);
+    s->answer.stop = sr_tr_responses_stop(&s->tr, &head, has_calls(s));
     s->ended = true;
     return sr_tr_stream_finish(s);
 }
@@ -234,6 +254,26 @@ static int read_error(struct sr_tr_stream *s, const struct raw_event *raw, sr_js
     return sr_tr_stream_error(s, raw->code, raw->message);
 }
 
+/* Events of what is not carried over, by their first two words: "response.mcp_call". */
+static void name_event(struct sr_tr_stream *s, sr_json_view type)
+{
+    static const char *const said[] = {"response.content_part.added",
+                                       "response.reasoning_summary_part.done",
+                                       "response.reasoning_summary_text.done",
+                                       "response.reasoning_text.done",
+                                       "response.queued",
+                                       NULL};
+    struct sr_bytes name = sr_tr_inner(type), prefix = SR_LIT("response.");
+    if (sr_json_view_eq(type, "response.output_text.annotation.added")) {
+        sr_tr_warn(&s->tr, "output[].content[].annotations", SR_LIT(""));
+        return;
+    }
+    if (!sr_bytes_starts_with(name, prefix) || sr_tr_word(type, said) >= 0)
+        return;
+    const char *dot = memchr(name.p + prefix.n, '.', name.n - prefix.n);
+    sr_tr_warn(&s->tr, "", dot ? sr_bytes_of(name.p, (size_t)(dot - name.p)) : name);
+}
+
 int sr_tr_responses_read_event(struct sr_tr_stream *s, sr_json_view data)
 {
     struct raw_event raw = {0};
@@ -265,7 +305,7 @@ int sr_tr_responses_read_event(struct sr_tr_stream *s, sr_json_view data)
         return read_item(s, &raw, sr_json_view_eq(raw.type, words[ITEM_DONE]));
     case CREATED:
     case IN_PROGRESS:
-        return read_head(s, raw.response);
+        return read_first(s, raw.response);
     case COMPLETED:
     case INCOMPLETE:
     case FAILED:
@@ -273,6 +313,7 @@ int sr_tr_responses_read_event(struct sr_tr_stream *s, sr_json_view data)
     case ERROR:
         return read_error(s, &raw, data);
     default:
+        name_event(s, raw.type);
         return SR_OK;
     }
 }

@@ -1,28 +1,20 @@
 /* Requests of Responses: read into the model. Items that belong to one turn of the assistant become one. */
 #include "translate/api.h"
 #include "translate/responses.h"
+#include "translate/tools.h"
 
 /* ---- parts ---- */
 
 struct raw_part {
     sr_json_view type, text, refusal, image_url, detail, file_id, file_data, file_url, filename, input_audio;
+    sr_json_view annotations, logprobs;
 };
 
 #define P(member) SR_TR_FIELD(struct raw_part, member)
 
 static const struct sr_tr_field part_fields[] = {
-    P(type),
-    P(text),
-    P(refusal),
-    P(image_url),
-    P(detail),
-    P(file_id),
-    P(file_data),
-    P(file_url),
-    P(filename),
-    P(input_audio),
-    SR_TR_IGNORE("annotations"),
-    SR_TR_IGNORE("logprobs"),
+    P(type),      P(text),     P(refusal),  P(image_url),   P(detail),      P(file_id),
+    P(file_data), P(file_url), P(filename), P(input_audio), P(annotations), P(logprobs),
 };
 
 #undef P
@@ -36,20 +28,23 @@ static int read_part(struct sr_tr *tr, sr_json_view value, const char *where, st
     static const enum sr_tr_kind kinds[] = {SR_TR_TEXT,  SR_TR_TEXT, SR_TR_TEXT, SR_TR_REFUSAL,
                                             SR_TR_IMAGE, SR_TR_FILE, SR_TR_AUDIO};
     struct raw_part raw = {0};
-    sr_tr_fields(tr, where, value, part_fields, SR_TR_COUNT(part_fields), &raw);
-    int word = sr_tr_word(raw.type, words);
+    int word = sr_tr_word(sr_json_view_get(value, "type"), words);
     if (word < 0) {
-        sr_tr_warn(tr, where, sr_tr_inner(raw.type));
+        sr_tr_warn(tr, where, sr_tr_inner(sr_json_view_get(value, "type")));
         return SR_OK;
     }
+    sr_tr_fields(tr, where, value, part_fields, SR_TR_COUNT(part_fields), &raw);
+    sr_tr_lost_filled(tr, raw.annotations, "input[].content[].annotations");
+    sr_tr_lost_filled(tr, raw.logprobs, "input[].content[].logprobs");
     struct sr_tr_part *part = sr_tr_part_new(tr, parts, kinds[word]);
     if (!part)
         return SR_ENOMEM;
     part->text = word < TEXT_WORDS      ? raw.text
                  : word == REFUSAL_WORD ? raw.refusal
                  : word == IMAGE_WORD   ? raw.image_url
-                 : raw.file_data.p      ? raw.file_data
                                         : raw.file_url;
+    if (raw.file_data.p)
+        sr_tr_media_bytes(part, raw.file_data);
     part->detail = sr_json_view_eq(raw.detail, "auto") ? (sr_json_view){0} : raw.detail;
     part->id = raw.file_id;
     part->name = raw.filename;
@@ -85,24 +80,14 @@ static int read_content(struct sr_tr *tr, sr_json_view content, const char *wher
 
 struct raw_item {
     sr_json_view type, role, content, id, call_id, name, arguments, input, output, summary, encrypted_content;
+    sr_json_view status;
 };
 
 #define I(member) SR_TR_FIELD(struct raw_item, member)
 
 static const struct sr_tr_field item_fields[] = {
-    I(type),
-    I(role),
-    I(content),
-    I(id),
-    I(call_id),
-    I(name),
-    I(arguments),
-    I(input),
-    I(output),
-    I(summary),
-    I(encrypted_content),
-    SR_TR_IGNORE("status"),
-    SR_TR_IGNORE("phase"),
+    I(type),      I(role),  I(content), I(id),      I(call_id),           I(name),
+    I(arguments), I(input), I(output),  I(summary), I(encrypted_content), I(status),
 };
 
 #undef I
@@ -160,6 +145,7 @@ static int read_result(struct sr_tr *tr, const struct raw_item *raw, bool custom
         return SR_ENOMEM;
     part->custom = custom;
     part->id = raw->call_id;
+    sr_tr_lost(tr, raw->name, "input[].name");
     int rc = read_content(tr, raw->output, "input[].output[].", &inside);
     part->inside = inside.first;
     if (!rc && !sr_json_view_is_string(part->id))
@@ -174,6 +160,8 @@ int sr_tr_responses_read_reasoning(struct sr_tr *tr, sr_json_view summary, sr_js
     struct sr_tr_parts parts = {0};
     size_t at = 0;
     *text = (sr_json_view){0};
+    if (sr_bytes_eq(list, content))
+        sr_tr_lost_filled(tr, summary, "reasoning.summary");
     while (sr_json_view_is_array(list) && sr_json_view_next(list, &at, NULL, &value)) {
         struct sr_tr_part *part = sr_tr_part_new(tr, &parts, SR_TR_REASONING);
         if (!part)
@@ -205,9 +193,13 @@ static int read_item(struct sr_tr *tr, sr_json_view value, struct sr_tr_request 
                                         "item_reference",
                                         NULL};
     struct raw_item raw = {0};
-    sr_tr_fields(tr, "input[].", value, item_fields, SR_TR_COUNT(item_fields), &raw);
-    int word = raw.type.p ? sr_tr_word(raw.type, words) : 0;
+    sr_json_view type = sr_json_view_get(value, "type");
+    int word = sr_json_view_is_null(type) ? 0 : sr_tr_word(type, words);
     struct sr_tr_turn *turn = NULL;
+    if (word >= 0)
+        sr_tr_fields(tr, "input[].", value, item_fields, SR_TR_COUNT(item_fields), &raw);
+    if (raw.status.p && !sr_json_view_eq(raw.status, "completed"))
+        sr_tr_warn(tr, "input[].status", SR_LIT(""));
     switch (word) {
     case 0:
         return read_message(tr, &raw, out);
@@ -225,7 +217,7 @@ static int read_item(struct sr_tr *tr, sr_json_view value, struct sr_tr_request 
         return sr_err_set(tr->err, SR_EUNSUPPORTED,
                           "`input` refers to a stored item, which the upstream of this model does not have");
     default:
-        sr_tr_warn(tr, "input[].", sr_tr_inner(raw.type));
+        sr_tr_warn(tr, "input[].", sr_tr_inner(type));
         return SR_OK;
     }
 }
@@ -260,8 +252,8 @@ static int read_tool(struct sr_tr *tr, sr_json_view value, struct sr_tr_request 
                                 .name = raw.name,
                                 .description = raw.description,
                                 .parameters = raw.parameters,
-                                .strict = raw.strict,
-                                .format = raw.format};
+                                .strict = raw.strict};
+    sr_tr_read_tool_format(tr, raw.format, tool);
     return sr_json_view_is_string(raw.name) ? SR_OK : sr_tr_wrong(tr, "a tool has no name");
 }
 
@@ -275,12 +267,16 @@ static void read_choice(struct sr_tr *tr, sr_json_view value, struct sr_tr_reque
         out->choice = (enum sr_tr_choice)(SR_TR_CHOICE_AUTO + word);
         return;
     }
-    out->choice_name = sr_json_view_get(value, "name");
-    out->choice_custom = sr_json_view_eq(sr_json_view_get(value, "type"), "custom");
-    if (sr_json_view_is_string(out->choice_name))
+    sr_json_view type = sr_json_view_get(value, "type"), name = sr_json_view_get(value, "name");
+    out->choice_custom = sr_json_view_eq(type, "custom");
+    if (sr_json_view_eq(type, "allowed_tools")) {
+        sr_tr_allow_tools(tr, value, out);
+    } else if ((out->choice_custom || sr_json_view_eq(type, "function")) && sr_json_view_is_string(name)) {
         out->choice = SR_TR_CHOICE_NAMED;
-    else
-        sr_tr_warn(tr, "tool_choice.", sr_tr_inner(sr_json_view_get(value, "type")));
+        out->choice_name = name;
+    } else { /* a tool of the server */
+        sr_tr_warn(tr, "tool_choice.", sr_tr_inner(type));
+    }
 }
 
 static void read_text_options(struct sr_tr *tr, sr_json_view value, struct sr_tr_request *out)
@@ -288,15 +284,19 @@ static void read_text_options(struct sr_tr *tr, sr_json_view value, struct sr_tr
     static const char *const words[] = {"text", "json_object", "json_schema", NULL};
     sr_json_view format = sr_json_view_get(value, "format");
     int word = sr_tr_word(sr_json_view_get(format, "type"), words);
+    static const char *const known[] = {"format", "verbosity", NULL};
+    static const char *const of_format[] = {"type", "name", "description", "schema", "strict", NULL};
+    sr_tr_lost_members(tr, "text.", value, known);
     out->verbosity = sr_json_view_get(value, "verbosity");
     if (sr_json_view_is_null(out->verbosity))
         out->verbosity = (sr_json_view){0};
     if (sr_json_view_is_null(format))
         return;
     if (word < 0) {
-        sr_tr_warn(tr, "text.format", SR_LIT(""));
+        sr_tr_warn(tr, "text.format.", sr_tr_inner(sr_json_view_get(format, "type")));
         return;
     }
+    sr_tr_lost_members(tr, "text.format.", format, of_format);
     out->format = (enum sr_tr_format)(SR_TR_FORMAT_TEXT + word);
     out->format_name = sr_json_view_get(format, "name");
     out->format_description = sr_json_view_get(format, "description");
@@ -309,6 +309,7 @@ static void read_text_options(struct sr_tr *tr, sr_json_view value, struct sr_tr
 struct raw_request {
     sr_json_view instructions, input, max_output_tokens, tools, tool_choice, text, reasoning, include;
     sr_json_view previous_response_id, conversation, prompt, background, truncation, parallel_tool_calls;
+    sr_json_view stream_options;
     struct sr_tr_request r;
 };
 
@@ -345,7 +346,7 @@ static const struct sr_tr_field fields[] = {
     R(truncation),
     R(parallel_tool_calls),
     SR_TR_IGNORE("store"),
-    SR_TR_IGNORE("stream_options"),
+    R(stream_options),
 };
 
 #undef R
@@ -367,8 +368,14 @@ static int refuse_state(struct sr_tr *tr, const struct raw_request *raw)
 
 static void read_options(struct sr_tr *tr, const struct raw_request *raw, struct sr_tr_request *out)
 {
+    static const char *const of_reasoning[] = {"effort", "summary", NULL};
+    static const char *const of_stream[] = {"include_obfuscation", NULL};
     sr_json_view value, effort = sr_json_view_get(raw->reasoning, "effort");
     size_t at = 0;
+    sr_tr_lost_members(tr, "reasoning.", raw->reasoning, of_reasoning);
+    sr_tr_lost_members(tr, "stream_options.", raw->stream_options, of_stream);
+    if (sr_json_view_bool(sr_json_view_get(raw->stream_options, "include_obfuscation"), false))
+        sr_tr_warn(tr, "stream_options.include_obfuscation", SR_LIT(""));
     out->max_tokens = raw->max_output_tokens;
     out->parallel = raw->parallel_tool_calls;
     if (sr_json_view_is_string(effort)) {
@@ -383,7 +390,6 @@ static void read_options(struct sr_tr *tr, const struct raw_request *raw, struct
             sr_tr_warn(tr, "include.", sr_tr_inner(value));
     if (!sr_json_view_eq(raw->truncation, "disabled"))
         sr_tr_lost(tr, raw->truncation, "truncation");
-    read_choice(tr, raw->tool_choice, out);
     read_text_options(tr, raw->text, out);
 }
 
@@ -414,5 +420,7 @@ int sr_tr_responses_read_request(struct sr_tr *tr, sr_json_view root, struct sr_
     at = 0;
     while (!rc && sr_json_view_is_array(raw.tools) && sr_json_view_next(raw.tools, &at, NULL, &value))
         rc = read_tool(tr, value, out);
+    if (!rc)
+        read_choice(tr, raw.tool_choice, out);
     return rc;
 }

@@ -55,6 +55,13 @@ static int place(struct sr_tr_stream *s, const struct sr_tr_stream_part *part)
     return id.p ? SR_OK : SR_ENOMEM;
 }
 
+/* The last item of an answer that was cut is cut: known when it ends with the answer. */
+static enum sr_tr_item ended_state(const struct sr_tr_stream *s, const struct sr_tr_stream_part *part)
+{
+    bool last = part->index + 1 == s->next;
+    return last && sr_tr_responses_is_cut(s->answer.stop) ? SR_TR_ITEM_CUT : SR_TR_ITEM_ENDED;
+}
+
 static int write_item(struct sr_tr_stream *s, const struct sr_tr_stream_part *part, bool ended)
 {
     struct sr_tr_part of;
@@ -64,7 +71,8 @@ static int write_item(struct sr_tr_stream *s, const struct sr_tr_stream_part *pa
     event_of(s, ended ? "response.output_item.done" : "response.output_item.added");
     sr_json_uint(&s->w, "output_index", part->index);
     sr_json_name(&s->w, SR_LIT("item"));
-    rc = sr_tr_responses_write_item(&s->tr, &of, s->answer.id, part->index, ended, &s->w);
+    rc = sr_tr_responses_write_item(&s->tr, &of, s->answer.id, part->index,
+                                    ended ? ended_state(s, part) : SR_TR_ITEM_BEGINS, &s->w);
     return rc ? rc : event_end(s);
 }
 
@@ -169,7 +177,8 @@ static int write_output(struct sr_tr_stream *s)
                 continue;
             rc = part_of(s, part, &of);
             if (!rc)
-                rc = sr_tr_responses_write_item(&s->tr, &of, s->answer.id, index, true, &s->w);
+                rc =
+                    sr_tr_responses_write_item(&s->tr, &of, s->answer.id, index, ended_state(s, part), &s->w);
         }
     return rc;
 }
@@ -196,8 +205,7 @@ static int write_start(struct sr_tr_stream *s)
 
 static int write_last(struct sr_tr_stream *s)
 {
-    bool cut = s->answer.stop == SR_TR_STOP_LENGTH || s->answer.stop == SR_TR_STOP_FILTER ||
-               s->answer.stop == SR_TR_STOP_CONTEXT;
+    bool cut = sr_tr_responses_is_cut(s->answer.stop);
     return write_response(s, cut ? "response.incomplete" : "response.completed", SR_TR_STATUS_ENDED);
 }
 

@@ -1,6 +1,7 @@
 /* Requests of Responses, written from the model: each turn becomes its items. */
 #include "translate/api.h"
 #include "translate/responses.h"
+#include "translate/tools.h"
 
 /* ---- parts ---- */
 
@@ -203,6 +204,18 @@ static int write_turn(struct sr_tr *tr, const struct sr_tr_turn *turn, struct sr
 
 /* ---- tools, formats, reasoning ---- */
 
+static void write_tool_format(const struct sr_tr_tool *tool, struct sr_json_writer *w)
+{
+    sr_tr_put(w, "format", tool->format);
+    if (!tool->definition.p)
+        return;
+    sr_json_object(w, "format");
+    sr_json_text(w, "type", "grammar");
+    sr_tr_put(w, "syntax", tool->syntax);
+    sr_tr_put(w, "definition", tool->definition);
+    sr_json_object_end(w);
+}
+
 /* A tool that says nothing about `strict` is not strict in the other APIs, and strict here. */
 static void write_tools(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
 {
@@ -216,7 +229,7 @@ static void write_tools(struct sr_tr *tr, const struct sr_tr_request *request, s
         sr_tr_put(w, "name", tool->name);
         sr_tr_put(w, "description", tool->description);
         if (tool->custom) {
-            sr_tr_put(w, "format", tool->format);
+            write_tool_format(tool, w);
         } else {
             sr_json_raw(w, "parameters",
                         tool->parameters.p ? tool->parameters
@@ -228,10 +241,29 @@ static void write_tools(struct sr_tr *tr, const struct sr_tr_request *request, s
     sr_json_array_end(w);
 }
 
+static void write_allowed(const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    sr_json_object(w, "tool_choice");
+    sr_json_text(w, "type", "allowed_tools");
+    sr_json_text(w, "mode", request->choice == SR_TR_CHOICE_ANY ? "required" : "auto");
+    sr_json_array(w, "tools");
+    for (const struct sr_tr_tool *tool = sr_tr_tool_allowed(request->tools); tool;
+         tool = sr_tr_tool_allowed(tool->next)) {
+        sr_json_object(w, NULL);
+        sr_json_text(w, "type", tool->custom ? "custom" : "function");
+        sr_tr_put(w, "name", tool->name);
+        sr_json_object_end(w);
+    }
+    sr_json_array_end(w);
+    sr_json_object_end(w);
+}
+
 static void write_choice(const struct sr_tr_request *request, struct sr_json_writer *w)
 {
     static const char *const words[] = {NULL, "auto", "none", "required"};
-    if (request->choice == SR_TR_CHOICE_NAMED) {
+    if (request->choice_some) {
+        write_allowed(request, w);
+    } else if (request->choice == SR_TR_CHOICE_NAMED) {
         sr_json_object(w, "tool_choice");
         sr_json_text(w, "type", request->choice_custom ? "custom" : "function");
         sr_tr_put(w, "name", request->choice_name);

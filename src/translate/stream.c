@@ -20,7 +20,8 @@ int sr_translate_stream_new(struct sr_translate_stream **out, enum sr_translate_
         return SR_ENOMEM;
     struct sr_tr_stream *s = &stream->s;
     stream->settings = *settings;
-    s->tr = (struct sr_tr){.from = from, .to = to, .arena = &s->arena, .settings = &stream->settings};
+    s->tr = (struct sr_tr){
+        .from = from, .to = to, .arena = &s->arena, .settings = &stream->settings, .warnings = &s->lost};
     s->reader = sr_tr_api_of(from);
     s->writer = sr_tr_api_of(to);
     sr_sse_frames_init(&s->frames, SR_TRANSLATE_EVENT_MAX);

@@ -55,6 +55,8 @@ int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, st
     int rc = open_root(&tr, body, &root);
     if (!rc)
         rc = sr_tr_api_of(from)->read_answer(&tr, root, &answer);
+    if (!rc && sr_tr_api_of(to)->name_lost)
+        sr_tr_api_of(to)->name_lost(&tr, &answer);
     if (!rc)
         rc = sr_tr_api_of(to)->write_answer(&tr, &answer, &w);
     return close_out(&w, before, rc);

@@ -39,6 +39,10 @@ struct sr_translate_warnings {
     size_t more; /* warnings beyond the list */
 };
 
+/* Appends them as a value of a header: "seed, tools[].web_search, and 3 more". SR_ENOMEM, SR_ELIMIT. */
+int sr_translate_warnings_write(const struct sr_translate_warnings *warnings,
+                                struct sr_buf *out) SR_WARN_UNUSED;
+
 /* What a translation needs beside the document. */
 struct sr_translate_settings {
     struct sr_bytes asked; /* for answers: the client's own request, of which Responses repeats members;
@@ -87,7 +91,8 @@ void sr_translate_stream_free(struct sr_translate_stream *stream);
 
 /* Takes the next bytes of the stream and appends the events that they complete, so that each goes as soon as
  * it is here. Any chunk boundary. An event that cannot be read ends the stream with an error event:
- * SR_EPARSE, SR_ELIMIT; what was appended is valid, and later calls append nothing. SR_ENOMEM. */
+ * SR_EPARSE, SR_ELIMIT; what was appended is valid, and later calls append nothing. What the answer lost is
+ * named in a comment before the last event. SR_ENOMEM. */
 int sr_translate_stream_feed(struct sr_translate_stream *stream, struct sr_bytes in,
                              struct sr_buf *out) SR_WARN_UNUSED;
 

@@ -1,7 +1,7 @@
 /*
  * Requests, answers, errors and streams of each API into each other one. First byte: what and which
  * direction; second: the size of chunks. What comes out is JSON, a stream's events too, and does not depend
- * on where its bytes were cut; what is refused leaves nothing behind.
+ * on where its bytes were cut; what is refused leaves nothing behind; comments of streams are plain names.
  */
 #include "base/json_read.h"
 #include "translate/translate.h"
@@ -59,6 +59,13 @@ static void feed(enum sr_translate_api from, enum sr_translate_api to, struct sr
     sr_translate_stream_free(stream);
 }
 
+static void check_comment(struct sr_bytes line)
+{
+    must(sr_bytes_starts_with(line, SR_LIT(": x-vsr-protocol-warnings: ")));
+    for (size_t i = 0; i < line.n; i++)
+        must(line.p[i] >= ' ' && line.p[i] < 127);
+}
+
 static void check_events(struct sr_bytes stream)
 {
     struct sr_bytes mark = SR_LIT("data: ");
@@ -68,6 +75,8 @@ static void check_events(struct sr_bytes stream)
         struct sr_bytes line = sr_bytes_of(stream.p, (size_t)(end - stream.p));
         if (sr_bytes_starts_with(line, mark) && !sr_bytes_eq(line, SR_LIT("data: [DONE]")))
             check_json(sr_bytes_of(line.p + mark.n, line.n - mark.n));
+        if (sr_bytes_starts_with(line, SR_LIT(":")))
+            check_comment(line);
         stream = sr_bytes_of(end + 1, stream.n - line.n - 1);
     }
 }

@@ -81,6 +81,18 @@ def test_it_gets_what_a_native_upstream_gives(site, litellm, api, upstream, stre
     assert same(got) == same(own)
 
 
+@pytest.mark.parametrize("api,upstream", [(a, u) for a, own in NATIVE.items() for u in ("chat", "responses", "messages")
+                                           if a != "messages" and u != own])
+def test_it_skips_what_a_stream_says_of_losses(site, litellm, api, upstream):
+    gateway, tongues = site
+    question = {"api": api, "stream": True, "tools": False, "base": f"http://127.0.0.1:{gateway.port}", "model": upstream}
+    wanted = litellm(**question)
+    tongues.searching = True
+    got = litellm(**question)
+    tongues.searching = False
+    assert same(got) == same(wanted)
+
+
 @pytest.mark.parametrize("api", NATIVE)
 def test_auto_is_routed_by_meaning(site, litellm, api):
     gateway, _ = site

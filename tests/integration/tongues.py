@@ -1,6 +1,6 @@
 """An upstream that gives one answer in three APIs: chat completions, Responses and Messages, whole and streamed, in the
-shapes that their public references show. What it says: a reasoning (if asked for), a text, and two calls (if the request
-has tools)."""
+shapes that their public references show. What it says: a reasoning (if asked for), a text, or JSON if the request has a
+schema for it, and two calls (if the request has tools)."""
 import http.server
 import json
 import threading
@@ -10,10 +10,21 @@ REASONING, TEXT = "Let me think.", 'The sum is "4"; ünïcode \U0001f600.'
 CALLS = [("call_1", "add", {"a": 2, "b": 2}), ("call_2", "say", {"text": "4"})]
 INPUT, CACHED, OUTPUT = 12, 3, 5
 SIGNATURE, SEALED = "SIG", "ENC"  # of reasoning
+PARSED = '{"a": 3}'
+CUT = "cut by the test"  # a member of bodies: the answer ends at its limit
 
 
 def pieces(text, size=4):
     return [text[i:i + size] for i in range(0, len(text), size)]
+
+
+def text_of(body):
+    formats = (body.get("response_format"), (body.get("text") or {}).get("format"), (body.get("output_config") or {}).get("format"))
+    return PARSED if any(f and f.get("type") == "json_schema" for f in formats) else TEXT
+
+
+def stop_of(body, calls, usual, called, cut):
+    return cut if CUT in body else called if calls else usual
 
 
 def arguments(call):
@@ -28,13 +39,13 @@ def chat_usage():
 
 
 def chat_whole(body, calls, reasoning):
-    message = {"role": "assistant", "content": TEXT, "refusal": None}
+    message = {"role": "assistant", "content": text_of(body), "refusal": None}
     if reasoning:
         message["reasoning_content"] = REASONING
     if calls:
         message["tool_calls"] = [{"id": c[0], "type": "function", "function": {"name": c[1], "arguments": arguments(c)}} for c in calls]
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": body["model"],
-            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "tool_calls" if calls else "stop"}],
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": stop_of(body, calls, "stop", "tool_calls", "length")}],
             "usage": chat_usage()}
 
 
@@ -45,13 +56,13 @@ def chat_events(body, calls, reasoning):
     yield chunk({"role": "assistant", "content": ""})
     for piece in pieces(REASONING) if reasoning else []:
         yield chunk({"reasoning_content": piece})
-    for piece in pieces(TEXT):
+    for piece in pieces(text_of(body)):
         yield chunk({"content": piece})
     for index, call in enumerate(calls):
         yield chunk({"tool_calls": [{"index": index, "id": call[0], "type": "function", "function": {"name": call[1], "arguments": ""}}]})
         for piece in pieces(arguments(call)):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-    yield chunk({}, "tool_calls" if calls else "stop")
+    yield chunk({}, stop_of(body, calls, "stop", "tool_calls", "length"))
     if (body.get("stream_options") or {}).get("include_usage"):
         yield None, {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "model": body["model"],
                      "choices": [], "usage": chat_usage()}
@@ -67,10 +78,10 @@ def messages_usage(output=OUTPUT):
 
 def messages_whole(body, calls, reasoning):
     content = [{"type": "thinking", "thinking": REASONING, "signature": SIGNATURE}] if reasoning else []
-    content += [{"type": "text", "text": TEXT}]
+    content += [{"type": "text", "text": text_of(body)}]
     content += [{"type": "tool_use", "id": c[0], "name": c[1], "input": c[2]} for c in calls]
     return {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
-            "stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None, "usage": messages_usage()}
+            "stop_reason": stop_of(body, calls, "end_turn", "tool_use", "max_tokens"), "stop_sequence": None, "usage": messages_usage()}
 
 
 def messages_events(body, calls, reasoning):
@@ -86,7 +97,7 @@ def messages_events(body, calls, reasoning):
             deltas = [{"type": "thinking_delta", "thinking": p} for p in pieces(REASONING)] + [{"type": "signature_delta", "signature": SIGNATURE}]
         elif kind == "text":
             yield event("content_block_start", index=index, content_block={"type": kind, "text": ""})
-            deltas = [{"type": "text_delta", "text": p} for p in pieces(TEXT)]
+            deltas = [{"type": "text_delta", "text": p} for p in pieces(block["text"])]
         else:
             yield event("content_block_start", index=index, content_block={**block, "input": {}})
             deltas = [{"type": "input_json_delta", "partial_json": p} for p in pieces(json.dumps(block["input"]))]
@@ -103,18 +114,19 @@ def responses_whole(body, calls, reasoning):
     output = []
     if reasoning:
         output.append({"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": REASONING}], "encrypted_content": SEALED})
-    output.append({"id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
-                   "content": [{"type": "output_text", "annotations": [], "logprobs": [], "text": TEXT}]})
+    status = "incomplete" if CUT in body else "completed"
+    output.append({"id": "msg_1", "type": "message", "status": "completed" if calls else status, "role": "assistant",
+                   "content": [{"type": "output_text", "annotations": [], "logprobs": [], "text": text_of(body)}]})
     for call in calls:
         output.append({"id": "fc_" + call[0], "type": "function_call", "status": "completed", "arguments": arguments(call),
                        "call_id": call[0], "name": call[1]})
-    echo = {k: body[k] for k in ("tools", "instructions", "max_output_tokens", "metadata", "reasoning", "temperature") if k in body}
-    return {"id": "resp_1", "object": "response", "created_at": 1700000000, "status": "completed", "background": False, "error": None,
-            "incomplete_details": None, "instructions": None, "max_output_tokens": None, "metadata": {}, "model": body["model"],
+    echo = {k: body[k] for k in ("tools", "instructions", "max_output_tokens", "metadata", "reasoning", "temperature", "text", "store") if k in body}
+    return {"id": "resp_1", "object": "response", "created_at": 1700000000, "status": status, "background": False, "error": None,
+            "incomplete_details": {"reason": "max_output_tokens"} if CUT in body else None, "instructions": None, "max_output_tokens": None, "metadata": {}, "model": body["model"],
             "output": output, "parallel_tool_calls": True, "previous_response_id": None,
             "reasoning": {"effort": None, "summary": None}, "store": True, "temperature": 1.0,
             "text": {"format": {"type": "text"}}, "tool_choice": "auto", "tools": [], "top_p": 1.0, "truncation": "disabled",
-            "user": None, "usage": {"input_tokens": INPUT, "input_tokens_details": {"cached_tokens": CACHED},
+            "user": None, "usage": {"input_tokens": INPUT, "input_tokens_details": {"cached_tokens": CACHED, "cache_write_tokens": 0},
                                     "output_tokens": OUTPUT, "output_tokens_details": {"reasoning_tokens": 0},
                                     "total_tokens": INPUT + OUTPUT}, **echo}
 
@@ -125,7 +137,7 @@ def responses_events(body, calls, reasoning):
     def event(kind, **more):
         return kind, {"type": kind, "sequence_number": next(number), **more}
     whole = responses_whole(body, calls, reasoning)
-    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+    begun = {**whole, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
     yield event("response.created", response=begun)
     yield event("response.in_progress", response=begun)
     for index, item in enumerate(whole["output"]):
@@ -135,9 +147,9 @@ def responses_events(body, calls, reasoning):
             part = item["content"][0]
             place["content_index"] = 0
             yield event("response.content_part.added", **place, part={**part, "text": ""})
-            for piece in pieces(TEXT):
+            for piece in pieces(part["text"]):
                 yield event("response.output_text.delta", **place, delta=piece, logprobs=[])
-            yield event("response.output_text.done", **place, text=TEXT, logprobs=[])
+            yield event("response.output_text.done", **place, text=part["text"], logprobs=[])
             yield event("response.content_part.done", **place, part=part)
         elif item["type"] == "reasoning":
             yield event("response.output_item.added", output_index=index, item={"id": item["id"], "type": "reasoning", "summary": []})
@@ -153,7 +165,19 @@ def responses_events(body, calls, reasoning):
                 yield event("response.function_call_arguments.delta", **place, delta=piece)
             yield event("response.function_call_arguments.done", **place, name=item["name"], arguments=item["arguments"])
         yield event("response.output_item.done", output_index=index, item=item)
-    yield event("response.completed", response=whole)
+    yield event("response." + whole["status"], response=whole)
+
+
+def searches(path):
+    """Events that the other APIs do not have, for the middle of a stream: what a server's own search did."""
+    item = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}}
+    block = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}
+    return {"/v1/chat/completions": [(None, {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "model": "m",
+                                             "choices": [], "system_fingerprint": "fp_1", "usage": None})],
+            "/v1/responses": [(f"response.output_item.{what}", {"type": f"response.output_item.{what}", "sequence_number": 9999,
+                                                                "output_index": 99, "item": item}) for what in ("added", "done")],
+            "/v1/messages": [("content_block_start", {"type": "content_block_start", "index": 99, "content_block": block}),
+                             ("content_block_stop", {"type": "content_block_stop", "index": 99})]}[path]
 
 
 APIS = {"/v1/chat/completions": (chat_whole, chat_events), "/v1/responses": (responses_whole, responses_events),
@@ -182,11 +206,12 @@ def reasons(path, body):
 
 class Tongues:
     """Listens on a port of its own. `seen` has the path, the headers and the body of every request; `fail` is the status and
-    body of the next answers, None: they are good; `cut` ends streams after that many events. With `unique` each answer has an id of
+    body of the next answers, None: they are good; `cut` ends streams after that many events, `short` ends answers at their limit,
+    `searching` has events in streams that the other APIs do not have. With `unique` each answer has an id of
     its own."""
 
     def __init__(self, unique=False):
-        self.seen, self.fail, self.cut = [], None, None
+        self.seen, self.fail, self.cut, self.short, self.searching = [], None, None, False, False
         tongues = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -213,8 +238,11 @@ class Tongues:
                     return
                 whole, events = (own_ids(make) if unique else make for make in APIS[path])
                 calls = CALLS if body.get("tools") else []
+                if tongues.short:
+                    body[CUT] = True
                 if body.get("stream"):
-                    self.stream(events(body, calls, reasons(path, body)))
+                    said = list(events(body, calls, reasons(path, body)))
+                    self.stream(said[:1] + searches(path) + said[1:] if tongues.searching else said)
                 else:
                     self.whole(200, json.dumps(whole(body, calls, reasons(path, body))).encode(), "application/json")
 

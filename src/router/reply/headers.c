@@ -478,17 +478,20 @@ static size_t stale_names(const struct sr_answer_headers *answer, struct sr_aren
     return kept;
 }
 
+#define WARNINGS_MAX ((size_t)4096)
+
 /* What was not carried over into the model's API, or back, joined by commas. */
 static void warning_headers(struct header_list *list, const struct sr_translate_warnings *lost)
 {
-    const char *text = "";
-    for (size_t i = 0; lost && text && i < lost->n; i++)
-        text = sr_arena_printf(list->arena, "%s%s%s", text, i ? ", " : "", lost->items[i]);
-    if (lost && lost->more && text)
-        text = sr_arena_printf(list->arena, "%s, and %zu more", text, lost->more);
+    struct sr_bytes text = {NULL, 0};
+    struct sr_buf names;
     if (!lost || !lost->n)
         return;
-    list_set(list, SR_LIT("x-vsr-protocol-warnings"), text ? sr_bytes_str(text) : (struct sr_bytes){NULL, 0});
+    sr_buf_init(&names, WARNINGS_MAX);
+    if (sr_translate_warnings_write(lost, &names) == SR_OK)
+        text = sr_arena_dup(list->arena, sr_buf_view(&names));
+    sr_buf_dispose(&names);
+    list_set(list, SR_LIT("x-vsr-protocol-warnings"), text);
 }
 
 void sr_headers_answer(const struct sr_record *r, const struct sr_router *router,

@@ -131,19 +131,31 @@ static json_t *answer(void)
     static const char *const finishes[] = {"stop", "length", "content_filter"};
     json_t *message = json_pack("{s:s,s:n,s:n}", "role", "assistant", "content", "refusal");
     const char *finish = pick(finishes, 3);
+    if (below(2))
+        json_object_set_new(message, "reasoning_content", text());
     if (below(3))
         json_object_set_new(message, "content", text());
     if (below(2)) {
         json_object_set_new(message, "tool_calls", calls());
         finish = "tool_calls";
     }
-    int in = (int)below(1000), out = (int)below(1000), cached = (int)below(100) % (in + 1);
-    return json_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:o,s:n,s:s}],s:{s:i,s:i,s:i,s:{s:i},s:{s:i}}}", "id",
-                     "chatcmpl-1", "object", "chat.completion", "created", 7, "model", "m", "choices",
-                     "index", 0, "message", message, "logprobs", "finish_reason", finish, "usage",
-                     "prompt_tokens", in, "completion_tokens", out, "total_tokens", in + out,
-                     "prompt_tokens_details", "cached_tokens", cached, "completion_tokens_details",
-                     "reasoning_tokens", 0);
+    int in = (int)below(1000), out = (int)below(1000), cached = (int)below(100) % (in / 2 + 1);
+    int written = (int)below(100) % (in / 2 + 1), reasoning = (int)below(100) % (out + 1);
+    json_t *json =
+        json_pack("{s:s,s:s,s:i,s:s,s:[{s:i,s:o,s:n,s:s}],s:{s:i,s:i,s:i,s:{s:i},s:{s:i}}}", "id",
+                  "chatcmpl-1", "object", "chat.completion", "created", 7, "model", "m", "choices", "index",
+                  0, "message", message, "logprobs", "finish_reason", finish, "usage", "prompt_tokens", in,
+                  "completion_tokens", out, "total_tokens", in + out, "prompt_tokens_details",
+                  "cached_tokens", cached, "completion_tokens_details", "reasoning_tokens", reasoning);
+    json_t *usage = json_object_get(json, "usage");
+    if (written) {
+        json_object_set_new(json_object_get(usage, "prompt_tokens_details"), "cache_write_tokens",
+                            json_integer(written));
+        json_object_set_new(usage, "cache_creation_input_tokens", json_integer(written));
+    }
+    if (below(2))
+        json_object_set_new(json, "service_tier", json_string(below(2) ? "default" : "priority"));
+    return json;
 }
 
 /* ---- translating ---- */
@@ -196,11 +208,13 @@ static void parse_arguments(json_t *json)
     }
 }
 
-/* Without what only says how the reasoning is shown, and not which. */
+/* Without what only says how the reasoning is shown, or whose item it was, and not which. */
 static json_t *stripped(json_t *json)
 {
     parse_arguments(json);
     json_object_del(json_object_get(json, "reasoning"), "summary");
+    json_t *choice = json_array_get(json_object_get(json, "choices"), 0);
+    json_object_del(json_object_get(choice, "message"), "reasoning_details");
     json_t *item;
     size_t i;
     json_array_foreach(json_object_get(json, "output"), i, item) json_object_del(item, "id");
@@ -264,10 +278,13 @@ static void as_stream(const json_t *whole, struct sr_buf *out)
     const json_t *message = json_object_get(choice, "message"), *call;
     size_t i;
     put_chunk(out, json_pack("{s:s,s:s}", "role", "assistant", "content", ""), NULL);
-    const char *said = json_string_value(json_object_get(message, "content"));
-    for (size_t n; said && *said; said += n) {
-        n = piece_of(said);
-        put_chunk(out, json_pack("{s:s%}", "content", said, n), NULL);
+    static const char *const texts[] = {"reasoning_content", "content"};
+    for (size_t t = 0; t < 2; t++) {
+        const char *said = json_string_value(json_object_get(message, texts[t]));
+        for (size_t n; said && *said; said += n) {
+            n = piece_of(said);
+            put_chunk(out, json_pack("{s:s%}", texts[t], said, n), NULL);
+        }
     }
     json_array_foreach(json_object_get(message, "tool_calls"), i, call)
     {
@@ -333,6 +350,7 @@ static json_t *gather(struct sr_bytes stream)
         const json_t *delta = json_object_get(choice, "delta");
         size_t i;
         join(all, "content", json_object_get(delta, "content"));
+        join(all, "reasoning", json_object_get(delta, "reasoning_content"));
         join(all, "finish", json_object_get(choice, "finish_reason"));
         json_array_foreach(json_object_get(delta, "tool_calls"), i, call)
         {

@@ -142,15 +142,19 @@ static void write_stream(const json_t *events, struct sr_buf *out)
     }
 }
 
-/* The events of a stream as rows have them. */
-static json_t *read_stream(struct sr_bytes text)
+/* The events of a stream as rows have them, and what its comment names. */
+static json_t *read_stream(struct sr_bytes text, json_t *warnings)
 {
+    static const char mark[] = ": x-vsr-protocol-warnings: ";
     json_t *events = json_array();
     const char *name = NULL;
     char *copy = strndup(text.p ? text.p : "", text.n), *rest = copy, *line;
     while ((line = strsep(&rest, "\n"))) {
         if (strncmp(line, "event: ", 7) == 0)
             name = line + 7;
+        if (strncmp(line, mark, sizeof mark - 1) == 0)
+            for (char *names = line + sizeof mark - 1, *one; (one = strsep(&names, ","));)
+                json_array_append_new(warnings, json_string(one + (*one == ' ')));
         if (strncmp(line, "data: ", 6) != 0)
             continue;
         json_t *data = json_loads(line + 6, JSON_DECODE_ANY, NULL);
@@ -181,6 +185,29 @@ static void feed(const json_t *row, struct sr_bytes in, size_t size, struct sr_b
     free(asked);
 }
 
+/* Feeds a stream in two pieces, cut at each of its bytes in turn: the same comes out. */
+static void check_every_cut(const json_t *row, struct sr_bytes in, const struct sr_buf *wanted)
+{
+    struct sr_translate_settings settings = {.now_s = 1700000000, .usage = true};
+    char *asked = json_dumps(json_object_get(row, "asked"), JSON_COMPACT);
+    settings.asked = sr_bytes_str(asked);
+    for (size_t cut = 1; cut < in.n; cut++) {
+        struct sr_translate_stream *stream;
+        struct sr_buf out;
+        sr_buf_init(&out, MEMORY);
+        assert_int_equal(sr_translate_stream_new(&stream, api_of(row, "from"), api_of(row, "to"), &settings),
+                         SR_OK);
+        assert_int_equal(sr_translate_stream_feed(stream, sr_bytes_of(in.p, cut), &out), SR_OK);
+        assert_int_equal(sr_translate_stream_feed(stream, sr_bytes_of(in.p + cut, in.n - cut), &out), SR_OK);
+        assert_int_equal(sr_translate_stream_end(stream, &out), SR_OK);
+        assert_int_equal(out.len, wanted->len);
+        assert_memory_equal(out.data, wanted->data, wanted->len);
+        sr_translate_stream_free(stream);
+        sr_buf_dispose(&out);
+    }
+    free(asked);
+}
+
 /* Each stream becomes what stands in its row, wherever its bytes are cut. */
 static void test_streams(void **state)
 {
@@ -195,17 +222,26 @@ static void test_streams(void **state)
         sr_buf_init(&again, MEMORY);
         write_stream(json_object_get(row, "in"), &in);
         feed(row, sr_buf_view(&in), in.len, &out);
-        json_t *got = read_stream(sr_buf_view(&out));
+        json_t *warnings = json_array(), *none = json_array();
+        json_t *got = read_stream(sr_buf_view(&out), warnings);
+        const json_t *wanted = json_object_get(row, "warnings");
         if (!json_equal(got, json_object_get(row, "out")))
             fail_msg("%s, %s to %s:\ngot %s", text_of(row, "name"), text_of(row, "from"), text_of(row, "to"),
                      json_dumps(got, JSON_COMPACT));
+        if (!json_equal(warnings, wanted ? wanted : none))
+            fail_msg("%s, %s to %s: %s", text_of(row, "name"), text_of(row, "from"), text_of(row, "to"),
+                     json_dumps(warnings, JSON_COMPACT));
         for (size_t size = 1; size < 40; size += size < 8 ? 1 : 7) {
             sr_buf_clear(&again);
             feed(row, sr_buf_view(&in), size, &again);
             assert_int_equal(again.len, out.len);
             assert_memory_equal(again.data, out.data, out.len);
         }
+        if (strcmp(text_of(row, "name"), "all") == 0)
+            check_every_cut(row, sr_buf_view(&in), &out);
         json_decref(got);
+        json_decref(warnings);
+        json_decref(none);
         sr_buf_dispose(&in);
         sr_buf_dispose(&out);
         sr_buf_dispose(&again);
