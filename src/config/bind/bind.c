@@ -245,9 +245,12 @@ void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct
             sr_yaml_get(node, field->key))
             sr_bind_error(b, node->keys[i], "`%s` is the older name of `%s`: give one", field->older,
                           field->key);
+        else if (field && sr_yaml_is_nothing(node->items[i]) && !b->own)
+            continue;
         else if (field)
             bind_field(b, field, node->items[i], target);
-        else if (!sr_key_is_inert(b, section, node->keys[i], node->items[i]))
+        else if (!(section == b->root && sr_bytes_starts_with(node->keys[i]->text, SR_LIT("x-"))) &&
+                 !sr_key_is_inert(b, section, node->keys[i], node->items[i]))
             unknown_key(b, section, node, node->keys[i]);
     }
     if (node)

@@ -2,15 +2,26 @@
 #include "config/section/section.h"
 
 #define CACHE(member)  offsetof(struct sr_config_cache, member)
+#define REDIS(member)  offsetof(struct sr_config_cache_redis, member)
 #define SERVER(member) offsetof(struct sr_config_store_server, member)
 
-static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY}, {"redis", SR_STORE_REDIS},
-                                             {"valkey", SR_STORE_REDIS},  {"milvus", SR_STORE_MILVUS},
-                                             {"hybrid", SR_STORE_MILVUS}, {NULL, 0}};
+static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY},
+                                             {"redis", SR_STORE_REDIS},
+                                             {"valkey", SR_STORE_REDIS},
+                                             {"milvus", SR_STORE_MILVUS},
+                                             {"hybrid", SR_STORE_MILVUS},
+                                             {"qdrant", SR_STORE_ELSEWHERE},
+                                             {NULL, 0}};
 static const struct sr_enum_word embedders[] = {{"bert", 0},  {"mmbert", 0},     {"qwen3", 0},
                                                 {"gemma", 0}, {"multimodal", 0}, {NULL, 0}};
 static const struct sr_enum_word orders[] = {
     {"lru", SR_ORDER_LRU}, {"lfu", SR_ORDER_LFU}, {"fifo", SR_ORDER_FIFO}, {NULL, 0}};
+
+/* Why keys of other stores' clients change nothing. */
+#define WHICH_VECTORS "vectors are the encoder's, and compared by their cosine"
+#define MAKES_ALL     "the cache makes what is missing and never drops what is there"
+#define OWN_CLIENT    "the store's client sets itself up"
+#define OWN_INDEX     "the index in memory sets itself up"
 
 /* ---- servers ---- */
 
@@ -24,6 +35,14 @@ static const struct sr_field server_tls_fields[] = {
 static const struct sr_section server_tls_section = {
     .name = "store tls", .help = "TLS to the store.", SR_FIELDS(server_tls_fields)};
 
+static const struct sr_field server_auth_fields[] = {
+    {"enabled", SR_FIELD_BOOL, SERVER(auth.enabled), .def = "false", .help = "whether they count"},
+    {"username", SR_FIELD_TEXT, SERVER(auth.username), .help = "`user`"},
+    {"password", SR_FIELD_TEXT, SERVER(auth.password), .help = "`password`"},
+};
+static const struct sr_section server_auth_section = {
+    .name = "store auth", .help = "The account, in another place.", SR_FIELDS(server_auth_fields)};
+
 static const struct sr_field server_fields[] = {
     {"host", SR_FIELD_TEXT, SERVER(host), .def = "localhost", .flags = SR_FIELD_NOT_EMPTY,
      .help = "name or address"},
@@ -36,17 +55,29 @@ static const struct sr_field server_fields[] = {
     {"timeout", SR_FIELD_NUMBER, .min = 0, .max = 1e6, .flags = SR_FIELD_INERT,
      .def_note = "`global.semroute.cache.lookup_timeout_ms`", .help = "a lookup has its own limit"},
     {"tls", SR_FIELD_OBJECT, .of = &server_tls_section, .help = "TLS to the store"},
+    {"auth", SR_FIELD_OBJECT, .of = &server_auth_section, .help = "another place for `user` and `password`"},
 };
+static void finish_server(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_store_server *server = target;
+    (void)b;
+    (void)node;
+    if (server->auth.enabled && server->auth.username[0])
+        server->user = server->auth.username;
+    if (server->auth.enabled && server->auth.password[0])
+        server->password = server->auth.password;
+}
+
 const struct sr_section sr_section_store_server = {.name = "store connection",
                                                    .help = "How the store is reached.",
                                                    SR_FIELDS(server_fields),
-                                                   .later = (const char *const[]){"auth", NULL}};
+                                                   .finish = finish_server};
 
 /* ---- Redis ---- */
 
 static const struct sr_enum_word redis_indexes[] = {{"HNSW", 0}, {"FLAT", 0}, {NULL, 0}};
 static const struct sr_field redis_index_fields[] = {
-    {"prefix", SR_FIELD_TEXT, CACHE(redis.prefix), .def = "semroute:cache:", .flags = SR_FIELD_NOT_EMPTY,
+    {"prefix", SR_FIELD_TEXT, REDIS(prefix), .def = "semroute:cache:", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the beginning of every key and of the channel"},
     {"name", SR_FIELD_TEXT, .flags = SR_FIELD_INERT, .def_note = "none",
      .help = "there is no index in the server"},
@@ -57,7 +88,9 @@ static const struct sr_section redis_index_section = {
     .name = "redis index",
     .help = "Names of keys.",
     SR_FIELDS(redis_index_fields),
-    .later = (const char *const[]){"vector_field", "params", NULL}};
+    .inert = (const struct sr_inert_key[]){{"vector_field", WHICH_VECTORS, false},
+                                           {"params", "vectors are searched in each process", false},
+                                           {NULL, NULL, false}}};
 
 static const struct sr_field redis_search_fields[] = {
     {"topk", SR_FIELD_INT, .min = 1, .max = 1e6, .flags = SR_FIELD_INERT, .def_note = "8",
@@ -66,7 +99,7 @@ static const struct sr_field redis_search_fields[] = {
 static const struct sr_section redis_search_section = {
     .name = "redis search", .help = "Searches.", SR_FIELDS(redis_search_fields)};
 static const struct sr_field redis_fields[] = {
-    {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &sr_section_store_server,
+    {"connection", SR_FIELD_OBJECT, REDIS(server), .of = &sr_section_store_server,
      .help = "how the server is reached"},
     {"index", SR_FIELD_OBJECT, .of = &redis_index_section, .help = "names of keys"},
     {"search", SR_FIELD_OBJECT, .of = &redis_search_section, .help = "searches"},
@@ -75,7 +108,8 @@ static const struct sr_section redis_section = {
     .name = "response_cache redis",
     .help = "Redis or Valkey: several instances share records; vectors are searched in each.",
     SR_FIELDS(redis_fields),
-    .later = (const char *const[]){"development", "logging", NULL}};
+    .inert = (const struct sr_inert_key[]){
+        {"development", MAKES_ALL, false}, {"logging", OWN_CLIENT, false}, {NULL, NULL, false}}};
 
 /* ---- Milvus ---- */
 
@@ -104,7 +138,7 @@ static const struct sr_section milvus_collection_section = {
     .name = "milvus collection",
     .help = "The collection.",
     SR_FIELDS(milvus_collection_fields),
-    .later = (const char *const[]){"vector_field", NULL},
+    .inert = (const struct sr_inert_key[]){{"vector_field", WHICH_VECTORS, false}, {NULL, NULL, false}},
 };
 static const struct sr_field milvus_search_params_fields[] = {
     {"ef", SR_FIELD_INT, CACHE(milvus.ef), .def = "64", .min = 1, .max = 4096,
@@ -134,7 +168,11 @@ static const struct sr_section milvus_section = {
     .name = "response_cache milvus",
     .help = "Milvus: vectors and records outside of this process.",
     SR_FIELDS(milvus_fields),
-    .later = (const char *const[]){"performance", "data_management", "development", "logging", NULL}};
+    .inert = (const struct sr_inert_key[]){{"performance", OWN_CLIENT, false},
+                                           {"logging", OWN_CLIENT, false},
+                                           {"data_management", "entries end by `ttl_seconds`", false},
+                                           {"development", MAKES_ALL, false},
+                                           {NULL, NULL, false}}};
 
 /* ---- the two sections ---- */
 
@@ -142,10 +180,9 @@ static const struct sr_field response_cache_fields[] = {
     {"enabled", SR_FIELD_BOOL, CACHE(enabled), .def = "true",
      .help = "switches the cache off for every decision"},
     {"backend_type", SR_FIELD_ENUM, CACHE(store), .words = stores, .def = "memory",
-     .later = (const char *const[]){"qdrant", NULL},
-     .help = "memory (with a file: `global.semroute.cache.path`), redis, valkey or milvus; hybrid is another "
-             "word for "
-             "milvus: memory is in front of every store"},
+     .help =
+         "memory (with a file: `global.semroute.cache.path`), redis, valkey or milvus; hybrid is another "
+         "word for milvus: memory is in front of every store; qdrant is refused where something is cached"},
     {"max_entries", SR_FIELD_SIZE, CACHE(max_entries), .def = "10000", .max = 1e8,
      .help = "answers kept in memory"},
     {"ttl_seconds", SR_FIELD_INT64, CACHE(ttl_s), .def = "7200", .min = 0, .max = 1e9,
@@ -158,14 +195,23 @@ static const struct sr_field response_cache_fields[] = {
      .def_note = "the router's encoder", .help = "questions are embedded by the router's one encoder"},
     {"similarity_threshold", SR_FIELD_NUMBER, .min = 0, .max = 1, .flags = SR_FIELD_INERT,
      .def_note = "the plugin's", .help = "each plugin has its own"},
-    {"redis", SR_FIELD_OBJECT, .of = &redis_section, .help = "Redis"},
+    {"redis", SR_FIELD_OBJECT, CACHE(redis), .of = &redis_section, .help = "Redis, or Valkey"},
+    {"valkey", SR_FIELD_OBJECT, CACHE(valkey), .of = &redis_section,
+     .help = "the same, with `backend_type: valkey`"},
     {"milvus", SR_FIELD_OBJECT, .of = &milvus_section, .help = "Milvus"},
 };
 static const struct sr_section response_cache_section = {
     .name = "response_cache store",
     .help = "Where cached answers are kept.",
     SR_FIELDS(response_cache_fields),
-    .later = (const char *const[]){"valkey", "qdrant", "backend_config_path", NULL},
+    .inert = (const struct sr_inert_key[]){{"qdrant", "only a store of that name reads it", false},
+                                           {"use_hnsw", OWN_INDEX, false},
+                                           {"hnsw_m", OWN_INDEX, false},
+                                           {"hnsw_ef_construction", OWN_INDEX, false},
+                                           {"hnsw_ef_search", OWN_INDEX, false},
+                                           {"max_memory_entries", "`max_entries` limits memory", false},
+                                           {NULL, NULL, false}},
+    .later = (const char *const[]){"backend_config_path", NULL},
 };
 
 static const struct sr_field stores_fields[] = {

@@ -82,16 +82,22 @@ static const struct provider providers[] = {
 
 const struct sr_enum_word sr_provider_words[] = {{"openai", OPENAI},       {"vllm", OPENAI},
                                                  {"chat", OPENAI},         {"minimax", OPENAI},
+                                                 {"ollama", OPENAI},       {"sglang", OPENAI},
+                                                 {"openrouter", OPENAI},   {"deepseek", OPENAI},
                                                  {"azure-openai", AZURE},  {"bedrock", BEDROCK},
                                                  {"gemini", GEMINI},       {"vertex-ai", VERTEX},
                                                  {"anthropic", ANTHROPIC}, {NULL, 0}};
 
-/* The provider that the file names: `type`, else `provider`. */
+const struct sr_yaml_node *sr_provider_kind(const struct sr_yaml_node *node)
+{
+    const struct sr_yaml_node *type = sr_yaml_get(node, "type");
+    return type && (type->kind != SR_YAML_SCALAR || type->text.n) ? type : sr_yaml_get(node, "provider");
+}
+
+/* The provider that the file names. */
 static const struct provider *find(const struct sr_yaml_node *node)
 {
-    const struct sr_yaml_node *word = sr_yaml_get(node, "type");
-    if (!word)
-        word = sr_yaml_get(node, "provider");
+    const struct sr_yaml_node *word = sr_provider_kind(node);
     for (const struct sr_enum_word *w = sr_provider_words; word && word->kind == SR_YAML_SCALAR && w->word;
          w++)
         if (sr_bytes_eq(word->text, sr_bytes_str(w->word)))

@@ -15,7 +15,7 @@
 #define SCORING_INERT                                                                                        \
     (const struct sr_inert_key[])                                                                            \
     {                                                                                                        \
-        {"prototype_scoring", "the nearest texts count by 0.75 and 0.25 (docs/internals/signals.md)", true}, \
+        {"prototype_scoring", SR_INERT_PROTOTYPES, true},                                                    \
         {                                                                                                    \
             NULL, NULL, false                                                                                \
         }                                                                                                    \
