@@ -1,5 +1,5 @@
-/* config: forms in which people write files: keys without a value, merged mappings, addresses, stores that are not
- * used, algorithms that were not chosen, domains that nobody declared. */
+/* config: forms in which people write files: keys without a value, merged mappings, addresses, stores that
+ * are not used, algorithms that were not chosen, domains that nobody declared. */
 #include "tests/unit/config_check.h"
 
 #define ROUTING(inside) CONFIG_MODELS "routing: {" inside "}\n"
@@ -16,16 +16,19 @@ static void test_nothing_is_absent(void **state)
         "listeners:\n"
         "providers:\n"
         "  defaults: {default_model: m, default_reasoning_effort: ~, reasoning_families: null}\n"
-        "  models: [{name: m, reasoning_family: , pricing: {currency: , prompt_per_1m: }, backend_refs: [{endpoint: "
+        "  models: [{name: m, reasoning_family: , pricing: {currency: , prompt_per_1m: }, backend_refs: "
+        "[{endpoint: "
         "'a:1', weight: , api_key: '', api_key_env: , base_url: '', provider: '', extra_headers: {}}]}]\n"
-        "routing: {strategy: , modelCards: [{name: m, loras: , tags: null}], decisions: [{name: d, plugins: }]}\n"
+        "routing: {strategy: , modelCards: [{name: m, loras: , tags: null}], decisions: [{name: d, plugins: "
+        "}]}\n"
         "global: {router: {clear_route_cache: , strategy: ''}, services: ~}\n");
     assert_true(c->models[0].backends[0].weight == 1);
     assert_string_equal(c->models[0].backends[0].api_key, "");
     assert_string_equal(c->models[0].pricing.currency, "USD");
     assert_true(c->global.extproc.clear_route_cache);
     sr_config_unref(c);
-    config_error("version: v0.3\nproviders: {models: [{name: }]}\n", 2, 22, "`name` is missing in this model");
+    config_error("version: v0.3\nproviders: {models: [{name: }]}\n", 2, 22,
+                 "`name` is missing in this model");
     config_error(CONFIG_MODELS "global: {semroute: {allow_anonymous: }}\n", 5, 38, "found nothing");
 }
 
@@ -34,8 +37,9 @@ static void test_an_empty_variable_is_no_absence(void **state)
 {
     (void)state;
     config_error(BACKEND("endpoint: 'a:1', weight: \"${SR_T_NONE:-}\""), 2, 103, "expected a number");
-    config_error("version: v0.3\nlisteners: [{port: 1}]\nglobal:\n  router:\n    clear_route_cache: ${SR_T_NONE:-}\n",
-                 5, 24, "expected true or false, found nothing");
+    config_error(
+        "version: v0.3\nlisteners: [{port: 1}]\nglobal:\n  router:\n    clear_route_cache: ${SR_T_NONE:-}\n",
+        5, 24, "expected true or false, found nothing");
 }
 
 static void test_words_of_older_yaml(void **state)
@@ -51,21 +55,20 @@ static void test_words_of_older_yaml(void **state)
 static void test_merged_mappings(void **state)
 {
     (void)state;
-    const struct sr_config *c =
-        config_good("---\n"
-                    "version: v0.3\n"
-                    "x-worker: &worker {endpoint: 'a:1', weight: 3}\n"
-                    "x-key: &key {weight: 4, api_key: k}\n"
-                    "providers:\n"
-                    "  defaults: {default_model: m}\n"
-                    "  models:\n"
-                    "    - name: m\n"
-                    "      backend_refs:\n"
-                    "        - {name: one, <<: *worker}\n"
-                    "        - {<<: [*key, *worker], name: two, endpoint: 'b:2'}\n"
-                    "global: {semroute: {allow_anonymous: true}}\n"
-                    "---\n"
-                    "...\n");
+    const struct sr_config *c = config_good("---\n"
+                                            "version: v0.3\n"
+                                            "x-worker: &worker {endpoint: 'a:1', weight: 3}\n"
+                                            "x-key: &key {weight: 4, api_key: k}\n"
+                                            "providers:\n"
+                                            "  defaults: {default_model: m}\n"
+                                            "  models:\n"
+                                            "    - name: m\n"
+                                            "      backend_refs:\n"
+                                            "        - {name: one, <<: *worker}\n"
+                                            "        - {<<: [*key, *worker], name: two, endpoint: 'b:2'}\n"
+                                            "global: {semroute: {allow_anonymous: true}}\n"
+                                            "---\n"
+                                            "...\n");
     const struct sr_config_backend *backends = c->models[0].backends;
     assert_string_equal(backends[0].host, "a");
     assert_true(backends[0].weight == 3 && backends[1].weight == 4);
@@ -92,38 +95,43 @@ static void test_addresses(void **state)
     check_place(BACKEND("endpoint: api.example/openai, protocol: https"), "https", "api.example", 443,
                 "/openai");
     check_place(BACKEND("endpoint: 'http://10.0.0.1:8000/v1'"), "http", "10.0.0.1", 8000, "");
-    check_place(BACKEND("endpoint: 'https://api.example/', protocol: https"), "https", "api.example", 443, "");
+    check_place(BACKEND("endpoint: 'https://api.example/', protocol: https"), "https", "api.example", 443,
+                "");
     check_place(BACKEND("base_url: 'http://a', protocol: http"), "http", "a", 80, "");
     config_problem(BACKEND("endpoint: vllm.default.svc/v1"), false, SR_PROBLEM_WARNING, 2, 88, "it is 80");
-    config_error(BACKEND("endpoint: 'http://a:1', protocol: https"), 2, 112, "another one than that of the URL");
+    config_error(BACKEND("endpoint: 'http://a:1', protocol: https"), 2, 112,
+                 "another one than that of the URL");
 }
 
 /* Blocks of algorithms that `type` or `method` does not name. */
 static void test_algorithms_not_chosen(void **state)
 {
     (void)state;
-    const struct sr_config *c = config_good(
-        ROUTING("decisions: [{name: d, algorithm: {type: static, router_dc: {temperature: 1}, elo: {k_factor: 2}}}]")
-        "global: {router: {model_selection: {method: static, elo: {k_factor: 2}, hybrid: {}, momentum: {attack: 1}, "
-        "model_switch_gate: {enabled: false, mode: shadow}, lookup_tables: {}}}}\n");
+    const struct sr_config *c =
+        config_good(ROUTING(
+            "decisions: [{name: d, algorithm: {type: static, router_dc: {temperature: 1}, elo: {k_factor: "
+            "2}}}]") "global: {router: {model_selection: {method: static, elo: {k_factor: 2}, hybrid: {}, "
+                     "momentum: {attack: 1}, "
+                     "model_switch_gate: {enabled: false, mode: shadow}, lookup_tables: {}}}}\n");
     assert_string_equal(c->decisions[0].algorithm.type, "static");
     sr_config_unref(c);
-    config_error(ROUTING("decisions: [{name: d, algorithm: {type: elo}}]"), 5, 51, "the algorithm `bandit` learns");
-    config_problem(ROUTING("decisions: [{name: d, algorithm: {type: session_aware}}]"), true, SR_PROBLEM_WARNING,
-                   5, 51, "keeps a conversation at its model");
+    config_error(ROUTING("decisions: [{name: d, algorithm: {type: elo}}]"), 5, 51,
+                 "the algorithm `bandit` learns");
+    config_problem(ROUTING("decisions: [{name: d, algorithm: {type: session_aware}}]"), true,
+                   SR_PROBLEM_WARNING, 5, 51, "keeps a conversation at its model");
     config_problem(ROUTING("decisions: [{name: d, algorithm: {type: knn}}]"), true, SR_PROBLEM_WARNING, 5, 51,
                    "needs the block `knn`");
-    config_error(CONFIG_MODELS "global: {router: {model_selection: {model_switch_gate: {enabled: true}}}}\n", 5,
-                 37, "`model_switch_gate` is not supported");
+    config_error(CONFIG_MODELS "global: {router: {model_selection: {model_switch_gate: {enabled: true}}}}\n",
+                 5, 37, "`model_switch_gate` is not supported");
 }
 
 static void test_stores(void **state)
 {
     (void)state;
-    const struct sr_config *c =
-        config_good(STORE("backend_type: valkey, redis: {connection: {host: r}}, valkey: {connection: {host: v, "
-                          "auth: {enabled: true, username: u, password: p}}, index: {prefix: 'x:', vector_field: "
-                          "{dimension: 384}, params: {M: 16}}, development: {auto_create_index: true}}"));
+    const struct sr_config *c = config_good(
+        STORE("backend_type: valkey, redis: {connection: {host: r}}, valkey: {connection: {host: v, "
+              "auth: {enabled: true, username: u, password: p}}, index: {prefix: 'x:', vector_field: "
+              "{dimension: 384}, params: {M: 16}}, development: {auto_create_index: true}}"));
     assert_int_equal(c->global.cache.store, SR_STORE_REDIS);
     assert_string_equal(c->global.cache.redis.server.host, "v");
     assert_string_equal(c->global.cache.redis.server.user, "u");
@@ -131,16 +139,18 @@ static void test_stores(void **state)
     assert_int_equal(c->global.cache.redis.server.port, 6379);
     assert_string_equal(c->global.cache.redis.prefix, "x:");
     sr_config_unref(c);
-    c = config_good(STORE("backend_type: redis, redis: {connection: {host: r, auth: {enabled: false, username: u}}}, "
-                          "valkey: {connection: {host: v}}"));
+    c = config_good(
+        STORE("backend_type: redis, redis: {connection: {host: r, auth: {enabled: false, username: u}}}, "
+              "valkey: {connection: {host: v}}"));
     assert_string_equal(c->global.cache.redis.server.host, "r");
     assert_string_equal(c->global.cache.redis.server.user, "");
     sr_config_unref(c);
     c = config_good(STORE("backend_type: qdrant, qdrant: {host: q}"));
     assert_int_equal(c->global.cache.store, SR_STORE_MEMORY);
     sr_config_unref(c);
-    sr_config_unref(config_good(STORE("backend_type: milvus, milvus: {performance: {a: 1}, data_management: {}, "
-                                      "logging: {level: info}, collection: {vector_field: {dimension: 8}}}")));
+    sr_config_unref(
+        config_good(STORE("backend_type: milvus, milvus: {performance: {a: 1}, data_management: {}, "
+                          "logging: {level: info}, collection: {vector_field: {dimension: 8}}}")));
 }
 
 /* A store that is not there is refused where something is cached, also by a recipe. */
@@ -154,16 +164,17 @@ static void test_stores_that_are_not_there(void **state)
     snprintf(text, sizeof text, CONFIG_MODELS "routing: {decisions: [%s]}\n%s", use, store);
     config_error(text, 6, 50, "`backend_type: qdrant` is not supported");
     config_problem(text, true, SR_PROBLEM_WARNING, 6, 50, "is not supported");
-    snprintf(text, sizeof text, CONFIG_MODELS "recipes: [{name: r, routing: {decisions: [%s]}}]\n%s", use, store);
+    snprintf(text, sizeof text, CONFIG_MODELS "recipes: [{name: r, routing: {decisions: [%s]}}]\n%s", use,
+             store);
     config_error(text, 6, 50, "`backend_type: qdrant` is not supported");
 }
 
 static void test_domains_without_a_declaration(void **state)
 {
     (void)state;
-    const struct sr_config *c = config_good(
-        ROUTING("decisions: [{name: d, rules: {operator: OR, conditions: [{type: domain, name: computer_science}, "
-                "{operator: NOT, conditions: [{type: domain, name: math}]}, {type: domain, name: math}]}}]"));
+    const struct sr_config *c = config_good(ROUTING(
+        "decisions: [{name: d, rules: {operator: OR, conditions: [{type: domain, name: computer_science}, "
+        "{operator: NOT, conditions: [{type: domain, name: math}]}, {type: domain, name: math}]}}]"));
     assert_int_equal(c->n_domains, 2);
     assert_string_equal(c->domains[0].name, "computer_science");
     assert_string_equal(c->domains[0].mmlu_categories.items[0], "computer science");
@@ -171,15 +182,18 @@ static void test_domains_without_a_declaration(void **state)
     sr_config_unref(c);
     config_error(ROUTING("decisions: [{name: d, rules: {type: domain, name: cooking}}]"), 5, 61,
                  "no rule `cooking` in routing.signals.domains");
-    config_error(ROUTING("signals: {domains: [{name: law}]}, decisions: [{name: d, rules: {type: domain, name: math}}]"),
-                 5, 96, "no rule `math` in routing.signals.domains");
+    config_error(
+        ROUTING(
+            "signals: {domains: [{name: law}]}, decisions: [{name: d, rules: {type: domain, name: math}}]"),
+        5, 96, "no rule `math` in routing.signals.domains");
 }
 
 static void test_words_of_envoy(void **state)
 {
     (void)state;
-    const char *text = "version: v0.3\nproviders: {defaults: {default_model: m}, models: [{name: m, reliability: "
-                       "{retry_on: 'reset,retriable-4xx'}, backend_refs: [{endpoint: 'a:1'}]}]}\n";
+    const char *text =
+        "version: v0.3\nproviders: {defaults: {default_model: m}, models: [{name: m, reliability: "
+        "{retry_on: 'reset,retriable-4xx'}, backend_refs: [{endpoint: 'a:1'}]}]}\n";
     config_problem(text, false, SR_PROBLEM_WARNING, 2, 86, "`retriable-4xx` changes nothing");
 }
 
