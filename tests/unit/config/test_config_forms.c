@@ -108,13 +108,13 @@ static void test_algorithms_not_chosen(void **state)
 {
     (void)state;
     const struct sr_config *c =
-        config_good(ROUTING(
-            "decisions: [{name: d, algorithm: {type: static, router_dc: {temperature: 1}, elo: {k_factor: "
-            "2}}}]") "global: {router: {model_selection: {method: static, elo: {k_factor: 2}, hybrid: {}, "
-                     "momentum: {attack: 1}, "
-                     "model_switch_gate: {enabled: false, mode: shadow}, lookup_tables: {}}}}\n");
+        config_good(ROUTING("decisions: [{name: d, algorithm: {type: static, elo: {k_factor: 2}}}]"));
     assert_string_equal(c->decisions[0].algorithm.type, "static");
     sr_config_unref(c);
+    sr_config_unref(config_good(
+        CONFIG_MODELS
+        "global: {router: {model_selection: {method: static, elo: {k_factor: 2}, hybrid: {}, momentum: "
+        "{attack: 1}, model_switch_gate: {enabled: false, mode: shadow}, lookup_tables: {}}}}\n"));
     config_error(ROUTING("decisions: [{name: d, algorithm: {type: elo}}]"), 5, 51,
                  "the algorithm `bandit` learns");
     config_problem(ROUTING("decisions: [{name: d, algorithm: {type: session_aware}}]"), true,
