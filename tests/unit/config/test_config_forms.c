@@ -52,6 +52,20 @@ static void test_words_of_older_yaml(void **state)
     sr_config_unref(c);
 }
 
+static void test_notes_for_people(void **state)
+{
+    (void)state;
+    sr_config_unref(config_good("version: v0.3\ndescription: a file\nproviders: {description: all, defaults: "
+                                "{default_model: m, description: x}, "
+                                "models: [{name: m, description: x, backend_refs: [{endpoint: 'a:1', "
+                                "description: x}]}]}\nrouting: {decisions: "
+                                "[{name: d, modelRefs: [{model: m, description: x}], rules: {operator: AND, "
+                                "conditions: [{type: always, "
+                                "description: x}]}}]}\n"));
+    config_error(CONFIG_MODELS "global: {semroute: {description: x}}\n", 5, 21, "unknown key `description`");
+    config_error(CONFIG_MODELS "global: {router: {description: [x]}}\n", 5, 19, "unknown key `description`");
+}
+
 static void test_merged_mappings(void **state)
 {
     (void)state;
@@ -203,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_absent),
         cmocka_unit_test(test_an_empty_variable_is_no_absence),
         cmocka_unit_test(test_words_of_older_yaml),
+        cmocka_unit_test(test_notes_for_people),
         cmocka_unit_test(test_merged_mappings),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_algorithms_not_chosen),
