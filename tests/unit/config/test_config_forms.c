@@ -211,6 +211,38 @@ static void test_words_of_envoy(void **state)
     config_problem(text, false, SR_PROBLEM_WARNING, 2, 86, "`retriable-4xx` changes nothing");
 }
 
+/* Some read it as always, others as never: a lenient load knows neither. */
+static void test_an_or_of_nothing(void **state)
+{
+    const char *text =
+        ROUTING("decisions: [{name: d, rules: {operator: NOT, conditions: [{operator: OR, conditions: "
+                "[]}]}}, {name: e}]");
+    const struct sr_config *c;
+    struct sr_problems problems = {0};
+    (void)state;
+    config_error(text, 5, 96, "OR needs at least one condition");
+    assert_int_equal(sr_config_load_text(&c, sr_bytes_str(text), "x",
+                                         (struct sr_load_options){.lenient = true}, &problems),
+                     SR_OK);
+    assert_int_equal(c->decisions[0].rules.children[0].op, SR_RULE_UNKNOWN);
+    sr_problems_dispose(&problems);
+    sr_config_unref(c);
+}
+
+static void test_preferences_by_name(void **state)
+{
+    const char *text = ROUTING("signals: {preferences: [{name: code_generation}]}");
+    const struct sr_config *c;
+    struct sr_problems problems = {0};
+    (void)state;
+    config_problem(text, false, SR_PROBLEM_WARNING, 5, 35, "requests are compared with its name");
+    assert_int_equal(sr_config_load_text(&c, sr_bytes_str(text), "x", (struct sr_load_options){0}, &problems),
+                     SR_OK);
+    assert_string_equal(c->preferences[0].description, "code generation");
+    sr_problems_dispose(&problems);
+    sr_config_unref(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +257,8 @@ int main(void)
         cmocka_unit_test(test_stores_that_are_not_there),
         cmocka_unit_test(test_domains_without_a_declaration),
         cmocka_unit_test(test_words_of_envoy),
+        cmocka_unit_test(test_an_or_of_nothing),
+        cmocka_unit_test(test_preferences_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
