@@ -11,26 +11,19 @@ const struct sr_meaning sr_meanings[] = {
      "the distance to a bound is the only calibration so far"},
     {SR_MEANING_INERT, "global.model_catalog.kbs[].metrics[].type", "a margin is the only metric so far"},
 
-    {SR_MEANING_INERT,
-     "global.integrations.tools.advanced_filtering.retrieval_strategy "
-     "routing.decisions[].plugins[].configuration.advanced_filtering.retrieval_strategy",
-     "what is weighed here is the only strategy; `dynamic_retrieval` of the plugin `tools` is the other"},
     {SR_MEANING_INERT, "global.stores.response_cache.embedding_model",
      "questions are embedded by the router's one encoder"},
     {SR_MEANING_INERT, "global.stores.response_cache.similarity_threshold",
      "a plugin has its own threshold, and 0.85 without one; the store's is not inherited"},
     {SR_MEANING_INERT,
      "global.stores.response_cache.redis.connection.timeout "
-     "global.stores.response_cache.valkey.connection.timeout "
      "global.stores.response_cache.milvus.connection.timeout",
      "a lookup ends after `lookup_timeout_ms`"},
     {SR_MEANING_INERT,
-     "global.stores.response_cache.redis.search.topk global.stores.response_cache.valkey.search.topk "
-     "global.stores.response_cache.milvus.search.topk",
+     "global.stores.response_cache.redis.search.topk global.stores.response_cache.milvus.search.topk",
      "the cache looks at eight near questions"},
     {SR_MEANING_INERT,
-     "global.stores.response_cache.redis.index.name global.stores.response_cache.redis.index.index_type "
-     "global.stores.response_cache.valkey.index.name global.stores.response_cache.valkey.index.index_type",
+     "global.stores.response_cache.redis.index.name global.stores.response_cache.redis.index.index_type",
      "vectors are searched in each process, not in the Redis"},
     {SR_MEANING_INERT, "global.stores.response_cache.milvus.collection.index.type", "the index is HNSW"},
     {SR_MEANING_INERT, "global.stores.response_cache.milvus.collection.description",
@@ -59,6 +52,8 @@ const struct sr_meaning sr_meanings[] = {
      "a decision is its rules, models and plugins, and one request is one call of one model"},
     {SR_MEANING_REFUSED, "vector_store", "there is no such store"},
     {SR_MEANING_REFUSED, "hallucination", "answers are read for attacks alone"},
+    {SR_MEANING_REFUSED, "auth", "give `user` and `password` in `connection`"},
+    {SR_MEANING_REFUSED, "allow_request_controls", "`request_controls` says it, with `enabled` and `header`"},
     {SR_MEANING_REFUSED, "backend_config_path", "what is in that file belongs under `redis` or `milvus`"},
     {SR_MEANING_REFUSED, "memory rag", "nothing is added to a request but a system prompt"},
     {SR_MEANING_REFUSED, "image_gen", "semroute makes nothing itself"},

@@ -80,9 +80,6 @@ static void choose_store(struct sr_binder *b, const struct sr_yaml_node *store, 
                                 type ? type->text.p : "");
         cache->store = SR_STORE_MEMORY;
     }
-    if (sr_yaml_get(store, "valkey") && type && type->kind == SR_YAML_SCALAR &&
-        sr_bytes_eq(type->text, SR_LIT("valkey")))
-        cache->redis = cache->valkey;
 }
 
 void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
@@ -100,7 +97,7 @@ void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct 
     if (!cache->milvus.server.port)
         cache->milvus.server.port = MILVUS_PORT;
     check_files(b, own, cache);
-    check_tls(b, sr_yaml_get(store, "redis"), &cache->redis.server);
+    check_tls(b, sr_yaml_get(store, sr_yaml_get(store, "valkey") ? "valkey" : "redis"), &cache->redis.server);
     check_tls(b, sr_yaml_get(store, "milvus"), &cache->milvus.server);
     if (cache->enabled)
         check_use(b, sr_yaml_get(own, "default"), config, &cache->use);

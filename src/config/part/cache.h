@@ -62,7 +62,7 @@ struct sr_config_cache {
     size_t max_entries;
     int64_t ttl_s; /* 0: for ever */
     enum sr_cache_order eviction;
-    struct sr_config_cache_redis redis, valkey; /* after linking `redis` is the one that counts */
+    struct sr_config_cache_redis redis;
     struct {
         struct sr_config_store_server server;
         const char *collection, *consistency;

@@ -10,10 +10,6 @@ struct sr_config_store_server {
     const char *database, *user, *password; /* "" = none */
     bool tls;
     const char *ca_file, *cert_file, *key_file; /* "" = the system's; none */
-    struct {
-        bool enabled;
-        const char *username, *password;
-    } auth; /* another way to write user and password, which then have it */
 };
 
 #endif

@@ -35,14 +35,6 @@ static const struct sr_field server_tls_fields[] = {
 static const struct sr_section server_tls_section = {
     .name = "store tls", .help = "TLS to the store.", SR_FIELDS(server_tls_fields)};
 
-static const struct sr_field server_auth_fields[] = {
-    {"enabled", SR_FIELD_BOOL, SERVER(auth.enabled), .def = "false", .help = "whether they count"},
-    {"username", SR_FIELD_TEXT, SERVER(auth.username), .help = "`user`"},
-    {"password", SR_FIELD_TEXT, SERVER(auth.password), .help = "`password`"},
-};
-static const struct sr_section server_auth_section = {
-    .name = "store auth", .help = "The account, in another place.", SR_FIELDS(server_auth_fields)};
-
 static const struct sr_field server_fields[] = {
     {"host", SR_FIELD_TEXT, SERVER(host), .def = "localhost", .flags = SR_FIELD_NOT_EMPTY,
      .help = "name or address"},
@@ -55,23 +47,11 @@ static const struct sr_field server_fields[] = {
     {"timeout", SR_FIELD_NUMBER, .min = 0, .max = 1e6, .flags = SR_FIELD_INERT,
      .def_note = "`global.semroute.cache.lookup_timeout_ms`", .help = "a lookup has its own limit"},
     {"tls", SR_FIELD_OBJECT, .of = &server_tls_section, .help = "TLS to the store"},
-    {"auth", SR_FIELD_OBJECT, .of = &server_auth_section, .help = "another place for `user` and `password`"},
 };
-static void finish_server(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
-{
-    struct sr_config_store_server *server = target;
-    (void)b;
-    (void)node;
-    if (server->auth.enabled && server->auth.username[0])
-        server->user = server->auth.username;
-    if (server->auth.enabled && server->auth.password[0])
-        server->password = server->auth.password;
-}
-
 const struct sr_section sr_section_store_server = {.name = "store connection",
                                                    .help = "How the store is reached.",
                                                    SR_FIELDS(server_fields),
-                                                   .finish = finish_server};
+                                                   .later = (const char *const[]){"auth", NULL}};
 
 /* ---- Redis ---- */
 
@@ -195,9 +175,8 @@ static const struct sr_field response_cache_fields[] = {
      .def_note = "the router's encoder", .help = "questions are embedded by the router's one encoder"},
     {"similarity_threshold", SR_FIELD_NUMBER, .min = 0, .max = 1, .flags = SR_FIELD_INERT,
      .def_note = "the plugin's", .help = "each plugin has its own"},
-    {"redis", SR_FIELD_OBJECT, CACHE(redis), .of = &redis_section, .help = "Redis, or Valkey"},
-    {"valkey", SR_FIELD_OBJECT, CACHE(valkey), .of = &redis_section,
-     .help = "the same, with `backend_type: valkey`"},
+    {"redis", SR_FIELD_OBJECT, CACHE(redis), .of = &redis_section, .older = "valkey",
+     .help = "Redis, or Valkey"},
     {"milvus", SR_FIELD_OBJECT, .of = &milvus_section, .help = "Milvus"},
 };
 static const struct sr_section response_cache_section = {

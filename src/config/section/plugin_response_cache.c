@@ -75,10 +75,6 @@ static const struct sr_field fields[] = {
      .help = "how long an answer is kept; -1 = as the store says, 0 = nothing is stored"},
     {"request_controls", SR_FIELD_OBJECT, .of = &controls_section,
      .help = "what clients may say about the cache"},
-    {"allow_request_controls", SR_FIELD_BOOL, USE(controls), .def_note = "`request_controls.enabled`",
-     .help = "the same, in its older place"},
-    {"control_header", SR_FIELD_TEXT, USE(header), .flags = SR_FIELD_NOT_EMPTY,
-     .def_note = "`request_controls.header`", .help = "the same, in its older place"},
     {"revision", SR_FIELD_OBJECT, .of = &revision_section, .help = "parts of every key"},
 };
 
@@ -132,7 +128,10 @@ const struct sr_section sr_section_cache_use = {
                                             "answers are kept apart by user and prompt, and nothing is known "
                                             "of a user that would be added",
                                             false},
+                                           {"control_header", "it is the header of `allow_request_controls`",
+                                            false},
                                            {NULL, NULL, false}},
+    .later = (const char *const[]){"allow_request_controls", NULL},
     .prepare = prepare,
     .finish = finish,
 };

@@ -21,7 +21,6 @@ static const struct sr_section weights_section = {
     SR_FIELDS(weight_fields),
 };
 
-static const struct sr_enum_word strategies[] = {{"weighted", 0}, {"default", 0}, {NULL, 0}};
 static const struct sr_field advanced_fields[] = {
     {"enabled", SR_FIELD_BOOL, TOOLS(advanced.enabled), .def = "false", .help = "whether these keys act"},
     {"candidate_pool_size", SR_FIELD_INT, TOOLS(advanced.pool), .def = "0", .max = 10000,
@@ -38,14 +37,17 @@ static const struct sr_field advanced_fields[] = {
     {"allow_tools", SR_FIELD_TEXTS, TOOLS(advanced.allow), .def_note = "all",
      .help = "names of the only tools that may be added"},
     {"block_tools", SR_FIELD_TEXTS, TOOLS(advanced.block), .help = "names of tools that are never added"},
-    {"retrieval_strategy", SR_FIELD_ENUM, .words = strategies,
-     .later = (const char *const[]){"hybrid_history", NULL}, .flags = SR_FIELD_INERT, .def_note = "weighted",
-     .help = "the keys above are the only strategy here"},
 };
 const struct sr_section sr_section_tools_advanced = {
     .name = "tools advanced_filtering",
     .help = "Ranking by words, tags, names and categories beside the meaning.",
     SR_FIELDS(advanced_fields),
+    .inert =
+        (const struct sr_inert_key[]){{"retrieval_strategy",
+                                       "the weights are the strategy here; `dynamic_retrieval` of the plugin "
+                                       "`tools` is the other",
+                                       true},
+                                      {NULL, NULL, false}},
     .later = (const char *const[]){"hybrid_history", NULL},
 };
 

@@ -453,9 +453,6 @@ static void test_full_cache(void **state)
     assert_string_equal(cache->redis.server.user, "anna");
     assert_string_equal(cache->redis.server.password, "pass");
     assert_string_equal(cache->redis.prefix, "own:");
-    assert_string_equal(cache->valkey.server.host, "valkey.example");
-    assert_int_equal(cache->valkey.server.port, 6390);
-    assert_string_equal(cache->valkey.prefix, "valkey:");
     check_server(&cache->milvus.server, "milvus", 19531);
     assert_string_equal(cache->milvus.server.database, "answers");
     assert_string_equal(cache->milvus.server.user, "bert");

@@ -142,23 +142,17 @@ static void test_algorithms_not_chosen(void **state)
 static void test_stores(void **state)
 {
     (void)state;
-    const struct sr_config *c = config_good(
-        STORE("backend_type: valkey, redis: {connection: {host: r}}, valkey: {connection: {host: v, "
-              "auth: {enabled: true, username: u, password: p}}, index: {prefix: 'x:', vector_field: "
-              "{dimension: 384}, params: {M: 16}}, development: {auto_create_index: true}}"));
+    const struct sr_config *c = config_good(STORE(
+        "backend_type: valkey, valkey: {connection: {host: v, auth: {enabled: false, username: ''}}, index: "
+        "{prefix: 'x:', vector_field: {dimension: 384}, params: {M: 16}}, development: {auto_create_index: "
+        "true}}"));
     assert_int_equal(c->global.cache.store, SR_STORE_REDIS);
     assert_string_equal(c->global.cache.redis.server.host, "v");
-    assert_string_equal(c->global.cache.redis.server.user, "u");
-    assert_string_equal(c->global.cache.redis.server.password, "p");
     assert_int_equal(c->global.cache.redis.server.port, 6379);
     assert_string_equal(c->global.cache.redis.prefix, "x:");
     sr_config_unref(c);
-    c = config_good(
-        STORE("backend_type: redis, redis: {connection: {host: r, auth: {enabled: false, username: u}}}, "
-              "valkey: {connection: {host: v}}"));
-    assert_string_equal(c->global.cache.redis.server.host, "r");
-    assert_string_equal(c->global.cache.redis.server.user, "");
-    sr_config_unref(c);
+    config_error(STORE("valkey: {connection: {auth: {enabled: true, username: u}}}"), 5, 58,
+                 "give `user` and `password`");
     c = config_good(STORE("backend_type: qdrant, qdrant: {host: q}"));
     assert_int_equal(c->global.cache.store, SR_STORE_MEMORY);
     sr_config_unref(c);
