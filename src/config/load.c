@@ -25,6 +25,26 @@
 #define TREE_MAX ((size_t)512 << 20)
 #define READ_MS  10000 /* a file that has not arrived by then lies on a dead mount, or is a FIFO */
 
+/* A file that holds the configuration under a key, or as text. */
+static bool is_wrapped(struct sr_binder *b, const struct sr_yaml_node *root)
+{
+    const struct sr_yaml_node *kind = sr_yaml_get(root, "kind"), *inner = sr_yaml_get(root, "config");
+    bool text = kind && kind->kind == SR_YAML_SCALAR;
+    if (sr_yaml_get(root, "version") || sr_yaml_get(root, "routing") || sr_yaml_get(root, "providers"))
+        return false;
+    if (text && sr_yaml_get(root, "apiVersion") && sr_bytes_eq(kind->text, SR_LIT("ConfigMap")))
+        sr_bind_error(b, root, "this is a ConfigMap: the configuration is the text of a key under `data`");
+    else if (text && sr_yaml_get(root, "apiVersion"))
+        sr_bind_error(b, root, "this is a resource of Kubernetes (`kind: %.60s`), and no configuration",
+                      kind->text.p);
+    else if (sr_yaml_get(inner, "version") || sr_yaml_get(inner, "routing"))
+        sr_bind_error(b, root,
+                      "these are values of a Helm chart: the configuration is what stands under `config`");
+    else
+        return false;
+    return true;
+}
+
 /* A file of another program, or an earlier shape: what to do with it. False: it is none of these. */
 static bool is_foreign(struct sr_binder *b, const struct sr_yaml_node *root)
 {
@@ -56,7 +76,7 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, const str
     check_root(b, root);
     if (b->problems->errors && (!root || root->kind != SR_YAML_MAP))
         return SR_EINVAL;
-    if (is_foreign(b, root))
+    if (is_foreign(b, root) || is_wrapped(b, root))
         return SR_EINVAL;
     sr_bind(b, b->root, root, &snapshot->config);
     if (b->rc == SR_OK)
@@ -99,7 +119,8 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
                           .arena = &snapshot->arena,
                           .problems = problems,
                           .lenient = options.lenient,
-                          .draft = options.draft};
+                          .draft = options.draft,
+                          .files = options.files};
     int rc = sr_yaml_parse(&root, &tree, text, problems);
     if (rc == SR_OK && options.routing.n)
         rc = sr_config_draft_graft(root, options.routing, &tree, problems);

@@ -55,19 +55,19 @@ def test_a_good_file(file):
     ("default_model: small", "default_model: smal", 4, 20, "no model `smal` in providers.models, did you mean `small`?"),
     ("reasoning_family: qwen3", "reasoning_family: qwen", 7, 39,
      "no family `qwen` in providers.defaults.reasoning_families, did you mean `qwen3`?"),
-    ('"127.0.0.1:8000"', "127.0.0.1", 7, 81, "`endpoint`: expected `host:port` (IPv6 as `[::1]:8000`), found `127.0.0.1`"),
+    ('"127.0.0.1:8000"', "127.0.0.1:x", 7, 81, "`endpoint`: expected `host:port` (IPv6 as `[::1]:8000`), found `127.0.0.1:x`"),
     ("weight: 2", "weight: 0", 8, 82, "`weight` must be above 0 and at most 1000000, found 0"),
     ("{name: large", "{name: small", 8, 14, "model `small` is given twice; the first is on line 7"),
     ("rules: {type: domain, name: math}", "rules: {type: domain, name: maths}", 15, 35,
      "no rule `maths` in routing.signals.domains, did you mean `math`?"),
     ("rules: {type: domain, name: math}", "rules: {operator: XOR, conditions: []}", 15, 25,
      "`operator`: unknown value `XOR`, did you mean `OR`?"),
-    ("use_reasoning: false", "use_reasoning: no", 16, 49, "`use_reasoning`: expected true or false, found `no`"),
+    ("use_reasoning: false", "use_reasoning: never", 16, 49, "`use_reasoning`: expected true or false, found `never`"),
     ("type: system_prompt", "type: system_promt", 17, 24, "unknown plugin `system_promt`, did you mean `system_prompt`?"),
     ("type: system_prompt", "type: rag", 17, 24,
      "plugin `rag` is not supported by this version of semroute: nothing is added to a request but a system prompt"),
-    ("  semroute: {log", "  router: {model_selection: {kmeans: {k: 1}}}\n  semroute: {log", 19, 30,
-     "`kmeans` is not supported by this version of semroute: there is no such algorithm"),
+    ("  semroute: {log", "  router: {model_selection: {method: kmeans}}\n  semroute: {log", 19, 38,
+     "`method`: `kmeans` is not supported by this version of semroute: there is no such algorithm"),
     ("log_level: warn", "log_level: loud", 19, 25,
      "`log_level`: unknown value `loud`; it is one of `debug`, `info`, `warn`, `error`"),
     ("  semroute:", "\tsemroute:", 19, 1, "YAML is indented with spaces; this line has a tab"),
@@ -122,7 +122,7 @@ def test_variables_that_are_not_set(file):
                        "--extproc", "off")
     assert started.returncode != 0 and f"{file}:7:81: error: {unset[0][1]} (and 1 more)" in started.stderr, started.stderr
     assert check(file, text, env={"SMALL_AT": "127.0.0.1:8000", "LARGE_KEY": "k"}).returncode == 0
-    wrong = check(file, text, env={"SMALL_AT": "nowhere", "LARGE_KEY": "k"})
+    wrong = check(file, text, env={"SMALL_AT": "no where", "LARGE_KEY": "k"})
     assert wrong.returncode == 1 and f"{file}:7:81: error: `endpoint`" in wrong.stdout
     loops = GOOD.replace("{log_level: warn}", "\n    loops: ${LOOPS:-3}")
     assert check(file, loops).returncode == 0

@@ -38,7 +38,10 @@ def document(name, *flags, cwd=None, env=None):
 
 # Of each file that warns: a word of each warning.
 WARNS = {
+    "absent_kb": ["no file `labels.json` in"],
     "absent_models": ["not-here-encoder", "not-here-domain", "not-here-pii", "not-here-guard"],
+    "addresses": ["names no port"],
+    "behind_envoy": ["`small` has no backend_refs", "`large` has no backend_refs"],
     "default_elsewhere": ["some-other-deployment"],
     "domain_prompts": ["system_prompt", "semantic_cache_enabled"],
     "management": ["may only read", "SR_CORPUS_TOKEN", "SR_CORPUS_ADMIN"],
@@ -84,6 +87,16 @@ ROUTES = [
     ("domain_prompts", MATH, ("sums", "large")),
     ("every_text", "x", ("everything", "large")),
     ("model_named_auto", "hello", ("through", "MoM")),
+    ("nothing_there", "a poem", ("verse", "large")),
+    ("nothing_there", "hello", (None, "small")),
+    ("merged", "a poem", ("verse", "large")),
+    ("addresses", "a poem", ("verse", "large")),
+    ("behind_envoy", "a poem", ("verse", "large")),
+    ("behind_envoy", "hello", (None, "small")),
+    ("implied_domains", MATH, ("sums", "large")),
+    ("implied_domains", "hello", (None, "small")),
+    ("unchosen", "a poem", ("verse", "large")),
+    ("other_stores", "a poem", ("verse", "large")),
 ]
 
 
@@ -94,7 +107,7 @@ def test_what_it_says_acts(name, text, expected, tmp_path):
 
 
 def test_every_file_is_tried():
-    tried = {name for name, *_ in ROUTES} | {"management", "prompts", "secrets", "told"}
+    tried = {name for name, *_ in ROUTES} | {"absent_kb", "management", "prompts", "secrets", "told"}
     assert tried == {path.stem for path in CORPUS.glob("*.yaml")}
 
 
@@ -104,6 +117,16 @@ def test_the_last_resort_has_no_confidence(tmp_path):
 
 def test_a_guard_whose_model_is_absent_guards(tmp_path):
     assert decided(explain("absent_models", ATTACK, tmp_path))[0] == "stop"
+
+
+def test_a_knowledge_base_that_is_absent_closes(tmp_path):
+    def explained(word, *flags):
+        return semroute("explain", "-c", CORPUS / "absent_kb.yaml", "--json", *flags, word)
+
+    refused = explained("a poem")
+    assert refused.returncode != 0 and "no file `labels.json` in" in refused.stderr
+    assert decided(json.loads(explained("a poem", "--lenient").stdout)) == ("verse", "large")
+    assert decided(json.loads(explained("my password is x", "--lenient").stdout)) == (None, "small")
 
 
 def test_prompts_before_behind_and_instead(tmp_path):

@@ -7,7 +7,7 @@ import time
 import grpc
 import pytest
 
-from conftest import chat
+from conftest import BINARY, ROOT, Process, chat, free_ports, wait_http
 from grpc_door import (BUFFERED, FULL_DUPLEX, OPTIONS, PIECE, PROCESS, STREAMED, Call, body, channel, door, head,  # noqa: F401
                        mutations, serve, stubs)
 
@@ -36,6 +36,26 @@ def test_buffered_decision(stubs, channel):
     answer = buffered(stubs, channel, chat("please fix this python function for me")).request_body.response
     chosen = mutations(answer)["x-selected-model"]
     assert json.loads(answer.body_mutation.body)["model"] == chosen != "auto"
+
+
+def test_models_whose_workers_envoy_has(stubs, tmp_path):
+    """Models without backends: the verdict names the model, and Envoy's routes do the rest."""
+    file = tmp_path / "site.yaml"
+    file.write_text((ROOT / "tests/data/config/corpus/behind_envoy.yaml").read_text())
+    port, metrics = free_ports(), free_ports()
+    process = Process([BINARY, "serve", "-c", file, "--gateway", "off", "--api", "off", "--metrics",
+                       f"127.0.0.1:{metrics}", "--extproc", f"127.0.0.1:{port}"], tmp_path / "semroute.log")
+    wait_http(metrics, "/metrics", process)
+    try:
+        with grpc.insecure_channel(f"127.0.0.1:{port}", options=OPTIONS) as own:
+            for asked, text, model, sent in [("auto", "a poem, please", "large", "org/large"),
+                                             ("auto", "hello", "small", "small"), ("large", "hello", "large", "org/large")]:
+                answer = buffered(stubs, own, chat(text, model=asked))
+                assert answer.WhichOneof("response") == "request_body", answer
+                assert mutations(answer.request_body.response)["x-selected-model"] == model
+                assert json.loads(answer.request_body.response.body_mutation.body)["model"] == sent
+    finally:
+        process.stop()
 
 
 def duplex(stubs, channel, data, size):

@@ -226,6 +226,16 @@ static void check_required(struct sr_binder *b, const struct sr_section *section
     }
 }
 
+/* `description` is for people wherever it stands, and what begins with `x-` at the top level is for aliases.
+ */
+static bool is_note(const struct sr_binder *b, const struct sr_section *section,
+                    const struct sr_yaml_node *key, const struct sr_yaml_node *value)
+{
+    if (section == b->root && sr_bytes_starts_with(key->text, SR_LIT("x-")))
+        return true;
+    return !b->own && value->kind == SR_YAML_SCALAR && sr_bytes_eq(key->text, SR_LIT("description"));
+}
+
 void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *node,
              void *target)
 {
@@ -245,9 +255,12 @@ void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct
             sr_yaml_get(node, field->key))
             sr_bind_error(b, node->keys[i], "`%s` is the older name of `%s`: give one", field->older,
                           field->key);
+        else if (field && sr_yaml_is_nothing(node->items[i]) && !b->own)
+            continue;
         else if (field)
             bind_field(b, field, node->items[i], target);
-        else if (!sr_key_is_inert(b, section, node->keys[i], node->items[i]))
+        else if (!is_note(b, section, node->keys[i], node->items[i]) &&
+                 !sr_key_is_inert(b, section, node->keys[i], node->items[i]))
             unknown_key(b, section, node, node->keys[i]);
     }
     if (node)

@@ -14,6 +14,7 @@ struct sr_binder {
     bool lenient;
     bool own;                            /* what is bound is of this program alone (sr_section.own) */
     bool draft;                          /* what a server's environment gives may be missing */
+    bool files;                          /* what it names may be looked for on this machine */
     const struct sr_yaml_node **dropped; /* what a lenient load leaves a part of out, see sr_bind_drop */
     size_t n_dropped, dropped_capacity;
     const struct sr_config *shared; /* while a recipe is linked: whose signals it may name beside its own */

@@ -81,6 +81,7 @@ static int expand_scalar(struct expander *x, struct sr_yaml_node *node)
     }
     if (rc)
         return rc;
+    node->variable = true;
     node->text = sr_arena_dup(x->arena, sr_buf_view(&x->buf));
     return node->text.p ? SR_OK : SR_ENOMEM;
 }

@@ -8,10 +8,24 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Is it text for its quotes alone? */
+static bool is_quoted_value(const struct sr_yaml_node *node)
+{
+    struct sr_yaml_node bare = *node;
+    bool flag;
+    bare.plain = true;
+    enum sr_yaml_type type = sr_yaml_type(&bare);
+    return node->kind == SR_YAML_SCALAR && !node->plain && node->text.n &&
+           (type == SR_YAML_INT || type == SR_YAML_FLOAT || sr_yaml_to_bool(&bare, &flag));
+}
+
 static void expected(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
                      const char *what)
 {
-    if (node->kind == SR_YAML_SCALAR && node->text.n)
+    if (is_quoted_value(node))
+        sr_bind_error(b, node, "`%s`: expected %s, found the text `%.60s`; write it without quotes",
+                      field->key, what, node->text.p);
+    else if (node->kind == SR_YAML_SCALAR && node->text.n)
         sr_bind_error(b, node, "`%s`: expected %s, found `%.60s`", field->key, what, node->text.p);
     else
         sr_bind_error(b, node, "`%s`: expected %s, found %s", field->key, what, sr_yaml_type_name(node));
@@ -88,6 +102,9 @@ static void bind_word(struct sr_binder *b, const struct sr_field *field, const s
 {
     if (!text_of(b, field, node))
         return;
+    bool decides = (field->flags & (SR_FIELD_DROPPABLE | SR_FIELD_DECLARED)) == SR_FIELD_DROPPABLE;
+    if (node->text.n == 0 && !b->own && !node->variable && !decides && !(field->flags & SR_FIELD_REQUIRED))
+        return; /* as good as absent */
     for (const struct sr_enum_word *word = field->words; word->word; word++) {
         if (!sr_bytes_eq(node->text, sr_bytes_str(word->word)))
             continue;

@@ -217,18 +217,21 @@ static int build_list(struct builder *b, struct sr_yaml_node *node, int depth)
     return SR_OK;
 }
 
+#define TOO_MANY_KEYS "more than 1024 keys in one mapping"
+
 static int build_key(struct builder *b, const struct node_list *keys, struct sr_yaml_node **out, int depth)
 {
     if (b->event.type != YAML_SCALAR_EVENT)
         return fail_at(b, b->event.start_mark,
                        "a key must be plain text; a value in braces, such as {{NAME}}, needs quotes");
     if (keys->count == SR_YAML_MAX_KEYS)
-        return fail_at(b, b->event.start_mark, "more than 1024 keys in one mapping");
-    yaml_mark_t mark = b->event.start_mark;
-    int rc = build_node(b, out, depth + 1);
-    if (rc == SR_OK && (*out)->plain && sr_bytes_eq((*out)->text, SR_LIT("<<")))
-        return fail_at(b, mark, "merge keys (`<<`) are not supported; write the values out");
-    return rc;
+        return fail_at(b, b->event.start_mark, TOO_MANY_KEYS);
+    return build_node(b, out, depth + 1);
+}
+
+static bool is_merge(const struct sr_yaml_node *key)
+{
+    return key->plain && sr_bytes_eq(key->text, SR_LIT("<<"));
 }
 
 /* Of a key that is given twice the first stays, so that every reader sees the same value. */
@@ -246,9 +249,47 @@ static int add_pair(struct builder *b, struct node_list *keys, struct node_list 
     return rc ? rc : list_push(b, values, value);
 }
 
+static bool has_key(const struct node_list *keys, struct sr_bytes name)
+{
+    for (size_t i = 0; i < keys->count; i++)
+        if (sr_bytes_eq(keys->items[i]->text, name))
+            return true;
+    return false;
+}
+
+/* Adds what `from`, the value of a merge key, has and the mapping has not: a mapping, or a list of them. */
+static int merge(struct builder *b, struct node_list *keys, struct node_list *values,
+                 const struct sr_yaml_node *from, bool nested)
+{
+    int rc = SR_OK;
+    if (from->kind == SR_YAML_SCALAR || (from->kind == SR_YAML_LIST && nested)) {
+        sr_problems_add(b->problems, SR_PROBLEM_ERROR, from->line, from->column,
+                        "`<<` takes a mapping, or a list of mappings");
+        return SR_EPARSE;
+    }
+    for (size_t i = 0; i < from->count && rc == SR_OK; i++) {
+        if (from->kind == SR_YAML_LIST) {
+            rc = merge(b, keys, values, from->items[i], true);
+            continue;
+        }
+        if (has_key(keys, from->keys[i]->text))
+            continue;
+        if (keys->count == SR_YAML_MAX_KEYS) {
+            sr_problems_add(b->problems, SR_PROBLEM_ERROR, from->line, from->column, TOO_MANY_KEYS);
+            return SR_EPARSE;
+        }
+        rc = charge(b, (size_t)1 + from->items[i]->size);
+        if (rc == SR_OK)
+            rc = list_push(b, keys, from->keys[i]);
+        if (rc == SR_OK)
+            rc = list_push(b, values, from->items[i]);
+    }
+    return rc;
+}
+
 static int build_map(struct builder *b, struct sr_yaml_node *node, int depth)
 {
-    struct node_list keys = {0}, values = {0};
+    struct node_list keys = {0}, values = {0}, merged = {0};
     if (!tag_accepted(b->event.data.mapping_start.tag, YAML_MAP_TAG))
         return fail_at(b, b->event.start_mark, "tags are not supported");
     for (;;) {
@@ -264,7 +305,12 @@ static int build_map(struct builder *b, struct sr_yaml_node *node, int depth)
         if (rc == SR_OK)
             rc = build_node(b, &value, depth + 1);
         if (rc == SR_OK)
-            rc = add_pair(b, &keys, &values, key, value);
+            rc = is_merge(key) ? list_push(b, &merged, value) : add_pair(b, &keys, &values, key, value);
+        if (rc)
+            return rc;
+    }
+    for (size_t i = 0; i < merged.count; i++) {
+        int rc = merge(b, &keys, &values, merged.items[i], false);
         if (rc)
             return rc;
     }
@@ -315,6 +361,26 @@ static int build_node(struct builder *b, struct sr_yaml_node **out, int depth)
     return rc;
 }
 
+/* After the document: the end of the stream, or documents with nothing in them. */
+static int expect_end(struct builder *b)
+{
+    for (;;) {
+        int rc = next_event(b);
+        if (rc || b->event.type == YAML_STREAM_END_EVENT)
+            return rc;
+        yaml_mark_t mark = b->event.start_mark;
+        rc = next_event(b);
+        if (rc)
+            return rc;
+        if (b->event.type != YAML_SCALAR_EVENT || b->event.data.scalar.length ||
+            b->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+            return fail_at(b, mark, "a second YAML document (`---`); a configuration is one");
+        rc = next_event(b); /* document end */
+        if (rc)
+            return rc;
+    }
+}
+
 static int build_document(struct builder *b, struct sr_yaml_node **root)
 {
     int rc = next_event(b); /* stream start */
@@ -327,11 +393,7 @@ static int build_document(struct builder *b, struct sr_yaml_node **root)
         rc = build_node(b, root, 0);
     if (rc == SR_OK)
         rc = next_event(b); /* document end */
-    if (rc == SR_OK)
-        rc = next_event(b);
-    if (rc == SR_OK && b->event.type != YAML_STREAM_END_EVENT)
-        rc = fail_at(b, b->event.start_mark, "a second YAML document (`---`); a configuration is one");
-    return rc;
+    return rc ? rc : expect_end(b);
 }
 
 int sr_yaml_parse(struct sr_yaml_node **root, struct sr_arena *arena, struct sr_bytes text,

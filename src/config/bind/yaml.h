@@ -2,9 +2,9 @@
  * YAML text as a tree of nodes with their positions. Seam of libyaml.
  *
  * Accepts one document of the JSON-like part of YAML 1.2: mappings with plain keys, lists, scalars, anchors
- * and aliases. Refused with a clear message: merge keys, complex keys, custom tags, several documents,
- * aliases inside their own anchor. Bounded: depth, keys of one mapping, and the size of the tree after
- * aliases are expanded. What the values mean is not decided here.
+ * and aliases, and merge keys (`<<`), which leave their pairs in the tree. Refused with a clear message:
+ * complex keys, custom tags, a second document, aliases inside their own anchor. Bounded: depth, keys of one
+ * mapping, and the size of the tree after aliases are expanded. What the values mean is not decided here.
  */
 #ifndef SR_CONFIG_BIND_YAML_H
 #define SR_CONFIG_BIND_YAML_H
@@ -33,7 +33,8 @@ enum sr_yaml_type {
 struct sr_yaml_node {
     enum sr_yaml_kind kind;
     bool plain;    /* scalar without quotes */
-    bool expanded; /* variables were replaced */
+    bool expanded; /* its variables were looked for */
+    bool variable; /* it had one */
     bool broken;   /* a problem was reported for this value already */
     uint32_t line, column;
     uint32_t size;               /* of the subtree, in the units of SR_YAML_MAX_SIZE */
@@ -49,8 +50,12 @@ struct sr_yaml_node {
 int sr_yaml_parse(struct sr_yaml_node **root, struct sr_arena *arena, struct sr_bytes text,
                   struct sr_problems *problems) SR_WARN_UNUSED;
 
-/* The value of a key; NULL when `map` is NULL, no mapping, or has no such key. */
+/* The value of a key; NULL when `map` is NULL, no mapping, or has no such key, and when nothing is there. */
 const struct sr_yaml_node *sr_yaml_get(const struct sr_yaml_node *map, const char *key);
+
+/* Is it null, in writing? A key with such a value is as good as absent. What a variable left empty is not
+ * meant. */
+bool sr_yaml_is_nothing(const struct sr_yaml_node *node);
 
 enum sr_yaml_type sr_yaml_type(const struct sr_yaml_node *node);
 
@@ -58,7 +63,7 @@ enum sr_yaml_type sr_yaml_type(const struct sr_yaml_node *node);
 const char *sr_yaml_type_name(const struct sr_yaml_node *node);
 
 /* The value, when the type is BOOL, INT or FLOAT (INT also reads as double). False when it is none or out of
- * range. */
+ * range. Where true or false is asked for, the unquoted words yes, no, on and off of YAML 1.1 are such. */
 bool sr_yaml_to_bool(const struct sr_yaml_node *node, bool *out);
 bool sr_yaml_to_int(const struct sr_yaml_node *node, int64_t *out);
 bool sr_yaml_to_double(const struct sr_yaml_node *node, double *out);

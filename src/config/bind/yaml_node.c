@@ -12,7 +12,7 @@ const struct sr_yaml_node *sr_yaml_get(const struct sr_yaml_node *map, const cha
     struct sr_bytes wanted = sr_bytes_str(key);
     for (size_t i = 0; i < map->count; i++)
         if (sr_bytes_eq(map->keys[i]->text, wanted))
-            return map->items[i];
+            return sr_yaml_is_nothing(map->items[i]) ? NULL : map->items[i];
     return NULL;
 }
 
@@ -93,11 +93,24 @@ const char *sr_yaml_type_name(const struct sr_yaml_node *node)
     return names[sr_yaml_type(node)];
 }
 
+bool sr_yaml_is_nothing(const struct sr_yaml_node *node)
+{
+    return !node->variable && sr_yaml_type(node) == SR_YAML_NULL;
+}
+
 bool sr_yaml_to_bool(const struct sr_yaml_node *node, bool *out)
 {
-    if (sr_yaml_type(node) != SR_YAML_BOOL)
+    static const char *const yes[] = {"yes", "Yes", "YES", "on", "On", "ON", NULL};
+    static const char *const no[] = {"no", "No", "NO", "off", "Off", "OFF", NULL};
+    bool plain = node->kind == SR_YAML_SCALAR && node->plain;
+    if (sr_yaml_type(node) == SR_YAML_BOOL)
+        *out = node->text.p[0] == 't' || node->text.p[0] == 'T';
+    else if (plain && is_any(node->text, yes))
+        *out = true;
+    else if (plain && is_any(node->text, no))
+        *out = false;
+    else
         return false;
-    *out = node->text.p[0] == 't' || node->text.p[0] == 'T';
     return true;
 }
 

@@ -56,6 +56,32 @@ static void check_tls(struct sr_binder *b, const struct sr_yaml_node *node,
         sr_bind_error(b, node, "`cert_file` and `key_file` belong together");
 }
 
+static bool uses_cache(const struct sr_config *config)
+{
+    for (size_t i = 0; i < config->n_decisions; i++)
+        if (config->decisions[i].plugins.response_cache.set)
+            return true;
+    for (size_t i = 0; i < config->n_recipes; i++)
+        if (uses_cache(&config->recipes[i].config))
+            return true;
+    return config->global.cache.use.set;
+}
+
+/* A store that is not there is refused where something is cached; memory takes its place. */
+static void choose_store(struct sr_binder *b, const struct sr_yaml_node *store, struct sr_config *config)
+{
+    struct sr_config_cache *cache = &config->global.cache;
+    const struct sr_yaml_node *type = sr_yaml_get(store, "backend_type");
+    if (cache->store == SR_STORE_ELSEWHERE) {
+        if (cache->enabled && uses_cache(config))
+            sr_bind_unsupported(b, type ? type : store,
+                                "`backend_type: %.20s` is not supported by this version of semroute: stores "
+                                "are memory, redis, valkey and milvus",
+                                type ? type->text.p : "");
+        cache->store = SR_STORE_MEMORY;
+    }
+}
+
 void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *global = sr_yaml_get(root, "global");
@@ -63,14 +89,15 @@ void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct 
     const struct sr_yaml_node *stores = sr_yaml_get(global, "stores");
     const struct sr_yaml_node *store = sr_yaml_get(stores, "response_cache");
     struct sr_config_cache *cache = &config->global.cache;
+    if (!store)
+        store = sr_yaml_get(stores, "semantic_cache");
+    choose_store(b, store, config);
     if (!cache->redis.server.port)
         cache->redis.server.port = REDIS_PORT;
     if (!cache->milvus.server.port)
         cache->milvus.server.port = MILVUS_PORT;
-    if (!store)
-        store = sr_yaml_get(stores, "semantic_cache");
     check_files(b, own, cache);
-    check_tls(b, sr_yaml_get(store, "redis"), &cache->redis.server);
+    check_tls(b, sr_yaml_get(store, sr_yaml_get(store, "valkey") ? "valkey" : "redis"), &cache->redis.server);
     check_tls(b, sr_yaml_get(store, "milvus"), &cache->milvus.server);
     if (cache->enabled)
         check_use(b, sr_yaml_get(own, "default"), config, &cache->use);

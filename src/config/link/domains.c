@@ -56,6 +56,49 @@ static void link_own_name(struct sr_binder *b, const struct sr_yaml_node *node,
     domain->mmlu_categories = (struct sr_strings){only, 1};
 }
 
+static bool has_domain(const struct sr_config *config, const char *name)
+{
+    for (size_t i = 0; config && i < config->n_domains; i++)
+        if (strcmp(config->domains[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Adds the domains that a rule names and none declares. `room`: for so many. */
+static void imply(struct sr_binder *b, const struct sr_config_rule *rule, struct sr_config *config,
+                  size_t room)
+{
+    for (size_t i = 0; i < rule->n_children; i++)
+        imply(b, &rule->children[i], config, room);
+    if (rule->op != SR_RULE_LEAF || strcmp(rule->type, "domain") != 0)
+        return;
+    const char *label = sr_config_domain_label(sr_bytes_str(rule->name));
+    if (!label || config->n_domains == room || has_domain(config, rule->name) ||
+        has_domain(b->shared, rule->name))
+        return;
+    const char **only = sr_bind_calloc(b, 1, sizeof *only);
+    if (!only)
+        return;
+    *only = label;
+    config->domains[config->n_domains++] =
+        (struct sr_config_domain){.name = rule->name, .description = "", .mmlu_categories = {only, 1}};
+}
+
+void sr_link_implied_domains(struct sr_binder *b, struct sr_config *config)
+{
+    size_t n_labels = sizeof labels / sizeof labels[0] - 1,
+           room = 4 * n_labels; /* a label has few spellings */
+    if (config->n_domains || config->global.domain_model[0])
+        return;
+    struct sr_config_domain *domains = sr_bind_calloc(b, room, sizeof *domains);
+    if (!domains)
+        return;
+    config->domains = domains;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        if (config->decisions[i].has_rules)
+            imply(b, &config->decisions[i].rules, config, room);
+}
+
 void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *routing,
                      struct sr_config *config)
 {

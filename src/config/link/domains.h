@@ -9,6 +9,10 @@
 void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_yaml_node *routing,
                      struct sr_config *config);
 
+/* Without any domain declared: adds those that rules of decisions name and that are labels of the built-in
+ * classifier. */
+void sr_link_implied_domains(struct sr_binder *b, struct sr_config *config);
+
 /* The label of a name: case does not matter, and `_` or `-` equal a space. NULL for
  * none. */
 const char *sr_config_domain_label(struct sr_bytes name);

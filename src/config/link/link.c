@@ -20,7 +20,8 @@
 #include "config/link/tracing.h"
 #include "config/section/section.h"
 
-/* Index of the model that a node names, -1 with a problem. A model that is to be `used` needs a backend. */
+/* Index of the model that a node names, -1 with a problem. A model that is to be `used` without a backend is
+ * told: behind Envoy it needs none. */
 static int find_model(struct sr_binder *b, const struct sr_config *config, const struct sr_yaml_node *node,
                       bool used)
 {
@@ -30,8 +31,10 @@ static int find_model(struct sr_binder *b, const struct sr_config *config, const
         sr_bind_error(b, node, "no model `%.60s` in providers.models%s", node->text.p,
                       sr_link_model_hint(config, node->text, hint, sizeof hint));
     else if (used && !sr_config_is_served(config, model))
-        sr_bind_error(b, node, "model `%.60s` has no backend_refs, so nothing can answer for it",
-                      node->text.p);
+        sr_bind_warning(b, node,
+                        "model `%.60s` has no backend_refs: only an Envoy that routes by `x-selected-model` "
+                        "can answer for it",
+                        node->text.p);
     return model;
 }
 
@@ -247,6 +250,7 @@ void sr_link_profile(struct sr_binder *b, const struct sr_yaml_node *root, const
     link_strategy(routing, global, config);
     link_signal_names(b, signals);
     sr_link_domains(b, root, routing, config);
+    sr_link_implied_domains(b, config);
     sr_link_guard_rules(b, routing, config);
     sr_link_cache_uses(b, decisions, config);
     sr_link_tools(b, decisions, config);

@@ -76,6 +76,8 @@ static void link_metric(struct sr_binder *b, const struct sr_yaml_node *node, co
         sr_bind_drop(b, sr_bind_at(node, "kb"));
         return;
     }
+    if (!sr_link_kb_is_there(b, sr_bind_at(node, "kb"), kb))
+        return;
     bool found = strcmp(input->metric, "best_score") == 0 || strcmp(input->metric, "best_matched_score") == 0;
     for (size_t i = 0; i < kb->n_metrics; i++)
         found |= strcmp(kb->metrics[i].name, input->metric) == 0;

@@ -9,15 +9,19 @@
 
 #include <string.h>
 
-/* The recipe of this name in the file. */
+/* The recipe of this name in the file. NULL: there is none, or several, which is an error that was told. */
 static const struct sr_yaml_node *node_of(const struct sr_yaml_node *list, const char *name)
 {
+    const struct sr_yaml_node *found = NULL;
     for (size_t i = 0; list && list->kind == SR_YAML_LIST && i < list->count; i++) {
         const struct sr_yaml_node *own = sr_link_name(list->items[i], "name");
-        if (own && sr_bytes_eq(own->text, sr_bytes_str(name)))
-            return list->items[i];
+        if (!own || !sr_bytes_eq(own->text, sr_bytes_str(name)))
+            continue;
+        if (found)
+            return NULL;
+        found = list->items[i];
     }
-    return NULL;
+    return found;
 }
 
 /* True when the top-level routing block has anything but cards. */
@@ -154,6 +158,8 @@ void sr_link_recipes(struct sr_binder *b, const struct sr_yaml_node *root, const
         struct sr_config_recipe *recipe = &config->recipes[i];
         const struct sr_yaml_node *node = node_of(list, recipe->name);
         sr_inherit_file(&recipe->config, &whole);
+        if (!node)
+            continue;
         b->shared = &whole;
         b->shared_routing = sr_yaml_get(top, "routing");
         sr_link_profile(b, root, node, &recipe->config);
@@ -162,9 +168,11 @@ void sr_link_recipes(struct sr_binder *b, const struct sr_yaml_node *root, const
         warn_guards(b, node, &recipe->config, recipe->name);
         sr_inherit_rules(b, node, recipe->name, &recipe->config, &whole);
     }
-    for (size_t i = 0; i < config->n_recipes; i++)
-        if (!is_reached(config, i))
-            sr_bind_warning(b, sr_bind_at(node_of(list, config->recipes[i].name), "name"),
+    for (size_t i = 0; i < config->n_recipes; i++) {
+        const struct sr_yaml_node *node = node_of(list, config->recipes[i].name);
+        if (node && !is_reached(config, i))
+            sr_bind_warning(b, sr_bind_at(node, "name"),
                             "no entrypoint names the recipe `%.60s`: no client can ask for it",
                             config->recipes[i].name);
+    }
 }

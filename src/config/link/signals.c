@@ -5,6 +5,10 @@
 #include "config/link/names.h"
 #include "config/link/rules.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
 static const struct sr_yaml_node *at_composer(const struct sr_yaml_node *list, size_t i)
 {
     return sr_yaml_get(sr_link_item(list, i), "composer");
@@ -62,14 +66,30 @@ const struct sr_config_kb *sr_config_find_kb(const struct sr_config *config, str
     return sr_bytes_eq(name, SR_LIT("mmlu_kb")) ? &builtin : NULL;
 }
 
+bool sr_link_kb_is_there(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config_kb *kb)
+{
+    if (!kb->absent)
+        return true;
+    (b->lenient ? sr_bind_warning
+                : sr_bind_unset)(b, at, "knowledge base `%.60s`: there is no file `%.60s` in `%.200s`",
+                                 kb->name, kb->manifest, kb->path);
+    if (!b->draft)
+        sr_bind_drop(b, at);
+    return false;
+}
+
 static void link_kb_rules(struct sr_binder *b, const struct sr_yaml_node *list, struct sr_config *config)
 {
     for (size_t i = 0; i < config->n_kb_rules; i++) {
         char hint[SR_LINK_HINT_SIZE];
         const struct sr_yaml_node *name = sr_link_name(sr_link_item(list, i), "kb");
         struct sr_nearest nearest = {.word = name ? name->text : SR_LIT("")};
-        if (!name || sr_config_find_kb(config, name->text))
+        const struct sr_config_kb *kb = name ? sr_config_find_kb(config, name->text) : NULL;
+        if (!name || kb) {
+            if (kb)
+                (void)sr_link_kb_is_there(b, name, kb);
             continue;
+        }
         for (size_t k = 0; k < config->global.n_kbs; k++)
             sr_nearest_try(&nearest, config->global.kbs[k].name);
         sr_bind_unsupported(b, name, "no knowledge base `%.60s` in global.model_catalog.kbs%s", name->text.p,
@@ -96,11 +116,26 @@ static void place_kbs(struct sr_binder *b, struct sr_config *config)
     }
 }
 
+static void find_kbs(struct sr_binder *b, struct sr_config *config)
+{
+    for (size_t i = 0; i < config->global.n_kbs; i++) {
+        struct sr_config_kb *kb = &config->global.kbs[i];
+        size_t n = strlen(kb->path), m = strlen(kb->manifest);
+        char *file = sr_bind_calloc(b, n + m + 2, 1);
+        if (!file)
+            return;
+        snprintf(file, n + m + 2, "%s/%s", kb->path, kb->manifest);
+        kb->absent = access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    }
+}
+
 void sr_link_kbs(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *catalog = sr_yaml_get(sr_yaml_get(root, "global"), "model_catalog");
     sr_link_unique(b, sr_yaml_get(catalog, "kbs"), "name", "knowledge base");
     place_kbs(b, config);
+    if (b->files)
+        find_kbs(b, config);
 }
 
 void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config)

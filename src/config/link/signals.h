@@ -13,4 +13,8 @@ void sr_link_signals(struct sr_binder *b, const struct sr_yaml_node *routing, st
 /* A knowledge base by name, NULL when there is none. `mmlu_kb` is there without an entry. */
 const struct sr_config_kb *sr_config_find_kb(const struct sr_config *config, struct sr_bytes name);
 
+/* False when the file of the knowledge base that `at` names is not on this machine: an error; in a draft and
+ * in a lenient load a warning. */
+bool sr_link_kb_is_there(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config_kb *kb);
+
 #endif

@@ -46,8 +46,14 @@ struct sr_config_cache_use {
     const char *cache_epoch, *model_revision, *prompt_revision, *policy_revision; /* parts of every key */
 };
 
-enum sr_cache_store { SR_STORE_MEMORY, SR_STORE_REDIS, SR_STORE_MILVUS };
+/* SR_STORE_ELSEWHERE: one that is not there; linking takes memory in its place, or refuses it. */
+enum sr_cache_store { SR_STORE_MEMORY, SR_STORE_REDIS, SR_STORE_MILVUS, SR_STORE_ELSEWHERE };
 enum sr_cache_order { SR_ORDER_FIFO, SR_ORDER_LRU, SR_ORDER_LFU };
+
+struct sr_config_cache_redis {
+    struct sr_config_store_server server;
+    const char *prefix;
+};
 
 /* global.stores.response_cache, global.semroute.cache */
 struct sr_config_cache {
@@ -56,10 +62,7 @@ struct sr_config_cache {
     size_t max_entries;
     int64_t ttl_s; /* 0: for ever */
     enum sr_cache_order eviction;
-    struct {
-        struct sr_config_store_server server;
-        const char *prefix;
-    } redis;
+    struct sr_config_cache_redis redis;
     struct {
         struct sr_config_store_server server;
         const char *collection, *consistency;

@@ -222,6 +222,7 @@ struct sr_config_kb {
     const char *name;
     const char *path;     /* a folder; relative to the configuration's */
     const char *manifest; /* "labels.json" */
+    bool absent;          /* the manifest is not on this machine: rules and scores do without */
     double threshold;
     struct sr_name_values label_thresholds; /* numbers as texts */
     struct sr_named_strings *groups;        /* labels under a common name */

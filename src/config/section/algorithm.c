@@ -142,9 +142,15 @@ bool sr_config_chooses_by_meaning(const struct sr_config *config)
     return false;
 }
 
-static const char *const types_later[] = {"router_dc", "automix",    "hybrid",  "kmeans", "svm",
-                                          "mlp",       "prompt",     "ratings", "remom",  "fusion",
-                                          "workflows", "confidence", NULL};
+static const char *const types_later[] = {"router_dc",  "automix", "hybrid", "kmeans",        "svm",
+                                          "mlp",        "prompt",  "elo",    "rl_driven",     "gmtrouter",
+                                          "ratings",    "remom",   "fusion", "session_aware", "workflows",
+                                          "confidence", NULL};
+
+#define UNREAD(block)                                                                                        \
+    {                                                                                                        \
+        block, "it is not the block of an algorithm that can be chosen", false                               \
+    }
 
 /* The algorithms whose block must be there, because it names their file. */
 static const char *const with_files[] = {"knn", "learned"};
@@ -169,15 +175,18 @@ static const struct sr_field fields[] = {
     BLOCKS(0),
 };
 
-/* The block of the type must be there where it has a file to name. */
+/* The block of the type must be there where it has a file to name; a lenient load goes on without. */
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
-    const struct sr_config_algorithm *algorithm = target;
-    for (size_t i = 0; i < sizeof with_files / sizeof with_files[0]; i++)
-        if (strcmp(algorithm->type, with_files[i]) == 0 && !sr_yaml_get(node, with_files[i]))
-            sr_bind_error(b, sr_bind_at(node, "type"),
-                          "the type `%s` needs the block `%s`, which names its file", with_files[i],
-                          with_files[i]);
+    struct sr_config_algorithm *algorithm = target;
+    for (size_t i = 0; i < sizeof with_files / sizeof with_files[0]; i++) {
+        if (strcmp(algorithm->type, with_files[i]) != 0 || sr_yaml_get(node, with_files[i]))
+            continue;
+        sr_bind_unsupported(b, sr_bind_at(node, "type"),
+                            "the type `%s` needs the block `%s`, which names its file", with_files[i],
+                            with_files[i]);
+        algorithm->type = "static";
+    }
 }
 
 const struct sr_section sr_section_algorithm = {
@@ -185,9 +194,24 @@ const struct sr_section sr_section_algorithm = {
     .help = "How one of several candidates is chosen.",
     SR_FIELDS(fields),
     .inert = (const struct sr_inert_key[]){{"on_error", "one request is one call of one model", false},
+                                           UNREAD("router_dc"),
+                                           UNREAD("automix"),
+                                           UNREAD("hybrid"),
+                                           UNREAD("elo"),
+                                           UNREAD("rl_driven"),
+                                           UNREAD("gmtrouter"),
+                                           UNREAD("session_aware"),
+                                           UNREAD("kmeans"),
+                                           UNREAD("svm"),
+                                           UNREAD("mlp"),
+                                           UNREAD("prompt"),
+                                           UNREAD("confidence"),
+                                           UNREAD("ratings"),
+                                           UNREAD("remom"),
+                                           UNREAD("fusion"),
+                                           UNREAD("workflows"),
                                            {NULL, NULL, false}},
-    .later = (const char *const[]){"router_dc", "automix", "hybrid", "kmeans", "svm", "mlp", "prompt",
-                                   "confidence", "ratings", "remom", "fusion", "workflows", NULL},
+    .later = (const char *const[]){"momentum", NULL},
     .finish = finish,
 };
 
@@ -221,7 +245,18 @@ const struct sr_section sr_section_model_selection = {
     .name = "model selection",
     .help = "How one of several candidates is chosen where the decision does not say it.",
     SR_FIELDS(selection_fields),
-    .later = (const char *const[]){"router_dc", "automix", "hybrid", "kmeans", "svm", "mlp", "ml",
-                                   "models_path", NULL},
+    .inert = (const struct sr_inert_key[]){UNREAD("router_dc"),
+                                           UNREAD("automix"),
+                                           UNREAD("hybrid"),
+                                           UNREAD("elo"),
+                                           UNREAD("session_aware"),
+                                           UNREAD("kmeans"),
+                                           UNREAD("svm"),
+                                           UNREAD("mlp"),
+                                           {"ml", "`knn` names the file of its examples", true},
+                                           {"models_path", "`knn` names the file of its examples", true},
+                                           {NULL, NULL, false}},
+    .later = (const char *const[]){"model_switch_gate", "lookup_tables", "momentum", NULL},
+    .switched = (const char *const[]){"model_switch_gate", "lookup_tables", "momentum", NULL},
     .finish = finish_selection,
 };

@@ -2,15 +2,26 @@
 #include "config/section/section.h"
 
 #define CACHE(member)  offsetof(struct sr_config_cache, member)
+#define REDIS(member)  offsetof(struct sr_config_cache_redis, member)
 #define SERVER(member) offsetof(struct sr_config_store_server, member)
 
-static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY}, {"redis", SR_STORE_REDIS},
-                                             {"valkey", SR_STORE_REDIS},  {"milvus", SR_STORE_MILVUS},
-                                             {"hybrid", SR_STORE_MILVUS}, {NULL, 0}};
+static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY},
+                                             {"redis", SR_STORE_REDIS},
+                                             {"valkey", SR_STORE_REDIS},
+                                             {"milvus", SR_STORE_MILVUS},
+                                             {"hybrid", SR_STORE_MILVUS},
+                                             {"qdrant", SR_STORE_ELSEWHERE},
+                                             {NULL, 0}};
 static const struct sr_enum_word embedders[] = {{"bert", 0},  {"mmbert", 0},     {"qwen3", 0},
                                                 {"gemma", 0}, {"multimodal", 0}, {NULL, 0}};
 static const struct sr_enum_word orders[] = {
     {"lru", SR_ORDER_LRU}, {"lfu", SR_ORDER_LFU}, {"fifo", SR_ORDER_FIFO}, {NULL, 0}};
+
+/* Why keys of other stores' clients change nothing. */
+#define WHICH_VECTORS "vectors are the encoder's, and compared by their cosine"
+#define MAKES_ALL     "the cache makes what is missing and never drops what is there"
+#define OWN_CLIENT    "the store's client sets itself up"
+#define OWN_INDEX     "the index in memory sets itself up"
 
 /* ---- servers ---- */
 
@@ -46,7 +57,7 @@ const struct sr_section sr_section_store_server = {.name = "store connection",
 
 static const struct sr_enum_word redis_indexes[] = {{"HNSW", 0}, {"FLAT", 0}, {NULL, 0}};
 static const struct sr_field redis_index_fields[] = {
-    {"prefix", SR_FIELD_TEXT, CACHE(redis.prefix), .def = "semroute:cache:", .flags = SR_FIELD_NOT_EMPTY,
+    {"prefix", SR_FIELD_TEXT, REDIS(prefix), .def = "semroute:cache:", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the beginning of every key and of the channel"},
     {"name", SR_FIELD_TEXT, .flags = SR_FIELD_INERT, .def_note = "none",
      .help = "there is no index in the server"},
@@ -57,7 +68,9 @@ static const struct sr_section redis_index_section = {
     .name = "redis index",
     .help = "Names of keys.",
     SR_FIELDS(redis_index_fields),
-    .later = (const char *const[]){"vector_field", "params", NULL}};
+    .inert = (const struct sr_inert_key[]){{"vector_field", WHICH_VECTORS, false},
+                                           {"params", "vectors are searched in each process", false},
+                                           {NULL, NULL, false}}};
 
 static const struct sr_field redis_search_fields[] = {
     {"topk", SR_FIELD_INT, .min = 1, .max = 1e6, .flags = SR_FIELD_INERT, .def_note = "8",
@@ -66,7 +79,7 @@ static const struct sr_field redis_search_fields[] = {
 static const struct sr_section redis_search_section = {
     .name = "redis search", .help = "Searches.", SR_FIELDS(redis_search_fields)};
 static const struct sr_field redis_fields[] = {
-    {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &sr_section_store_server,
+    {"connection", SR_FIELD_OBJECT, REDIS(server), .of = &sr_section_store_server,
      .help = "how the server is reached"},
     {"index", SR_FIELD_OBJECT, .of = &redis_index_section, .help = "names of keys"},
     {"search", SR_FIELD_OBJECT, .of = &redis_search_section, .help = "searches"},
@@ -75,7 +88,8 @@ static const struct sr_section redis_section = {
     .name = "response_cache redis",
     .help = "Redis or Valkey: several instances share records; vectors are searched in each.",
     SR_FIELDS(redis_fields),
-    .later = (const char *const[]){"development", "logging", NULL}};
+    .inert = (const struct sr_inert_key[]){
+        {"development", MAKES_ALL, false}, {"logging", OWN_CLIENT, false}, {NULL, NULL, false}}};
 
 /* ---- Milvus ---- */
 
@@ -104,7 +118,7 @@ static const struct sr_section milvus_collection_section = {
     .name = "milvus collection",
     .help = "The collection.",
     SR_FIELDS(milvus_collection_fields),
-    .later = (const char *const[]){"vector_field", NULL},
+    .inert = (const struct sr_inert_key[]){{"vector_field", WHICH_VECTORS, false}, {NULL, NULL, false}},
 };
 static const struct sr_field milvus_search_params_fields[] = {
     {"ef", SR_FIELD_INT, CACHE(milvus.ef), .def = "64", .min = 1, .max = 4096,
@@ -134,7 +148,11 @@ static const struct sr_section milvus_section = {
     .name = "response_cache milvus",
     .help = "Milvus: vectors and records outside of this process.",
     SR_FIELDS(milvus_fields),
-    .later = (const char *const[]){"performance", "data_management", "development", "logging", NULL}};
+    .inert = (const struct sr_inert_key[]){{"performance", OWN_CLIENT, false},
+                                           {"logging", OWN_CLIENT, false},
+                                           {"data_management", "entries end by `ttl_seconds`", false},
+                                           {"development", MAKES_ALL, false},
+                                           {NULL, NULL, false}}};
 
 /* ---- the two sections ---- */
 
@@ -142,10 +160,9 @@ static const struct sr_field response_cache_fields[] = {
     {"enabled", SR_FIELD_BOOL, CACHE(enabled), .def = "true",
      .help = "switches the cache off for every decision"},
     {"backend_type", SR_FIELD_ENUM, CACHE(store), .words = stores, .def = "memory",
-     .later = (const char *const[]){"qdrant", NULL},
-     .help = "memory (with a file: `global.semroute.cache.path`), redis, valkey or milvus; hybrid is another "
-             "word for "
-             "milvus: memory is in front of every store"},
+     .help =
+         "memory (with a file: `global.semroute.cache.path`), redis, valkey or milvus; hybrid is another "
+         "word for milvus: memory is in front of every store; qdrant is refused where something is cached"},
     {"max_entries", SR_FIELD_SIZE, CACHE(max_entries), .def = "10000", .max = 1e8,
      .help = "answers kept in memory"},
     {"ttl_seconds", SR_FIELD_INT64, CACHE(ttl_s), .def = "7200", .min = 0, .max = 1e9,
@@ -158,14 +175,22 @@ static const struct sr_field response_cache_fields[] = {
      .def_note = "the router's encoder", .help = "questions are embedded by the router's one encoder"},
     {"similarity_threshold", SR_FIELD_NUMBER, .min = 0, .max = 1, .flags = SR_FIELD_INERT,
      .def_note = "the plugin's", .help = "each plugin has its own"},
-    {"redis", SR_FIELD_OBJECT, .of = &redis_section, .help = "Redis"},
+    {"redis", SR_FIELD_OBJECT, CACHE(redis), .of = &redis_section, .older = "valkey",
+     .help = "Redis, or Valkey"},
     {"milvus", SR_FIELD_OBJECT, .of = &milvus_section, .help = "Milvus"},
 };
 static const struct sr_section response_cache_section = {
     .name = "response_cache store",
     .help = "Where cached answers are kept.",
     SR_FIELDS(response_cache_fields),
-    .later = (const char *const[]){"valkey", "qdrant", "backend_config_path", NULL},
+    .inert = (const struct sr_inert_key[]){{"qdrant", "only a store of that name reads it", false},
+                                           {"use_hnsw", OWN_INDEX, false},
+                                           {"hnsw_m", OWN_INDEX, false},
+                                           {"hnsw_ef_construction", OWN_INDEX, false},
+                                           {"hnsw_ef_search", OWN_INDEX, false},
+                                           {"max_memory_entries", "`max_entries` limits memory", false},
+                                           {NULL, NULL, false}},
+    .later = (const char *const[]){"backend_config_path", NULL},
 };
 
 static const struct sr_field stores_fields[] = {

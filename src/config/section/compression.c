@@ -73,5 +73,8 @@ const struct sr_section sr_section_compression = {
     .name = "prompt_compression",
     .help = "Prompt compression: signals read the most informative sentences of a long text.",
     SR_FIELDS(fields),
+    .inert = (const struct sr_inert_key[]){{"max_evaluation_chars",
+                                            "signals read texts whole, or `max_tokens` of them", false},
+                                           {NULL, NULL, false}},
     .finish = finish,
 };

@@ -34,8 +34,10 @@ static void finish_operator(struct sr_binder *b, const struct sr_yaml_node *node
         sr_bind_error(b, node, "a rule has either `operator` and `conditions`, or `type` and `name`");
     else if (rule->op == SR_RULE_NOT && rule->n_children != 1)
         sr_bind_error(b, at, "NOT takes exactly one condition, found %zu", rule->n_children);
-    else if (rule->op == SR_RULE_OR && rule->n_children == 0)
-        sr_bind_error(b, at, "OR needs at least one condition; AND without any always matches");
+    else if (rule->op == SR_RULE_OR && rule->n_children == 0) {
+        sr_bind_unsupported(b, at, "OR needs at least one condition; AND without any always matches");
+        sr_bind_drop(b, node); /* some read it as always, others as never */
+    }
 }
 
 static void finish_rule(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

@@ -137,6 +137,7 @@ static const struct sr_section preference_section = {
     SR_FIELDS(preference_fields),
     .inert = (const struct sr_inert_key[]){{"embedding_model",
                                             "texts are embedded by the router's one encoder", true},
+                                           {"prototype_scoring", SR_INERT_PROTOTYPES, false},
                                            {"enabled", SR_INERT_ENABLED, false},
                                            {NULL, NULL, false}},
 };

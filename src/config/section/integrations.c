@@ -13,6 +13,7 @@ static const struct sr_section looper_section = {
             {"endpoint", LOOPER_CALLS, false},
             {"timeout_seconds", LOOPER_CALLS, false},
             {"headers", LOOPER_CALLS, false},
+            {"max_response_bytes_mb", LOOPER_CALLS, false},
             {"grpc_max_msg_size_mb", "`global.semroute.extproc.max_message_bytes` limits messages", false},
             {NULL, NULL, false}},
 };

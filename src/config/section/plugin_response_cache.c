@@ -124,6 +124,14 @@ const struct sr_section sr_section_cache_use = {
     .name = "response_cache",
     .help = "Answers requests from earlier answers to the same question.",
     SR_FIELDS(fields),
+    .inert = (const struct sr_inert_key[]){{"personalized",
+                                            "answers are kept apart by user and prompt, and nothing is known "
+                                            "of a user that would be added",
+                                            false},
+                                           {"control_header", "it is the header of `allow_request_controls`",
+                                            false},
+                                           {NULL, NULL, false}},
+    .later = (const char *const[]){"allow_request_controls", NULL},
     .prepare = prepare,
     .finish = finish,
 };

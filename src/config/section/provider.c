@@ -71,12 +71,29 @@ static void locate_vertex(struct place *place)
     snprintf(place->out, PATH_MAX_BYTES, "%s%s", place->path, whole ? "" : "/endpoints/openapi");
 }
 
-enum { OPENAI, VLLM, MINIMAX, AZURE, BEDROCK, GEMINI, VERTEX, ANTHROPIC };
+enum {
+    OPENAI,
+    VLLM,
+    SGLANG,
+    OLLAMA,
+    MINIMAX,
+    OPENROUTER,
+    DEEPSEEK,
+    AZURE,
+    BEDROCK,
+    GEMINI,
+    VERTEX,
+    ANTHROPIC
+};
 
 static const struct provider providers[] = {
     [OPENAI] = {"openai", NULL, NULL, NULL},
     [VLLM] = {"vllm", NULL, NULL, NULL},
+    [SGLANG] = {"sglang", NULL, NULL, NULL},
+    [OLLAMA] = {"ollama", NULL, NULL, NULL},
     [MINIMAX] = {"minimax", NULL, NULL, NULL},
+    [OPENROUTER] = {"openrouter", NULL, NULL, NULL},
+    [DEEPSEEK] = {"deepseek", NULL, NULL, NULL},
     [AZURE] = {"azure.ai.openai", "api-key", "", locate_azure},
     [BEDROCK] = {"aws.bedrock", NULL, NULL, locate_bedrock},
     [GEMINI] = {"gcp.gemini", NULL, NULL, locate_gemini},
@@ -84,18 +101,24 @@ static const struct provider providers[] = {
     [ANTHROPIC] = {"anthropic", "x-api-key", "", NULL},
 };
 
-const struct sr_enum_word sr_provider_words[] = {{"openai", OPENAI},       {"vllm", VLLM},
-                                                 {"chat", OPENAI},         {"minimax", MINIMAX},
-                                                 {"azure-openai", AZURE},  {"bedrock", BEDROCK},
-                                                 {"gemini", GEMINI},       {"vertex-ai", VERTEX},
-                                                 {"anthropic", ANTHROPIC}, {NULL, 0}};
+const struct sr_enum_word sr_provider_words[] = {{"openai", OPENAI},         {"vllm", VLLM},
+                                                 {"chat", OPENAI},           {"minimax", MINIMAX},
+                                                 {"ollama", OLLAMA},         {"sglang", SGLANG},
+                                                 {"openrouter", OPENROUTER}, {"deepseek", DEEPSEEK},
+                                                 {"azure-openai", AZURE},    {"bedrock", BEDROCK},
+                                                 {"gemini", GEMINI},         {"vertex-ai", VERTEX},
+                                                 {"anthropic", ANTHROPIC},   {NULL, 0}};
 
-/* The provider that the file names: `type`, else `provider`. */
+const struct sr_yaml_node *sr_provider_kind(const struct sr_yaml_node *node)
+{
+    const struct sr_yaml_node *type = sr_yaml_get(node, "type");
+    return type && (type->kind != SR_YAML_SCALAR || type->text.n) ? type : sr_yaml_get(node, "provider");
+}
+
+/* The provider that the file names. */
 static const struct provider *find(const struct sr_yaml_node *node)
 {
-    const struct sr_yaml_node *word = sr_yaml_get(node, "type");
-    if (!word)
-        word = sr_yaml_get(node, "provider");
+    const struct sr_yaml_node *word = sr_provider_kind(node);
     for (const struct sr_enum_word *w = sr_provider_words; word && word->kind == SR_YAML_SCALAR && w->word;
          w++)
         if (sr_bytes_eq(word->text, sr_bytes_str(w->word)))

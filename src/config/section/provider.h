@@ -10,6 +10,9 @@
 
 extern const struct sr_enum_word sr_provider_words[];
 
+/* The word that says whose API a backend has: its `type`, else its `provider`. NULL: none does. */
+const struct sr_yaml_node *sr_provider_kind(const struct sr_yaml_node *node);
+
 /* Completes a backend whose keys are bound: the path below its address, which `base_path` has as the file
  * says it, the query, and the header of its key where the file gives none. `model` is the name that it uses.
  */

@@ -5,6 +5,7 @@
 #include "config/bind/value.h"
 #include "config/section/provider.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define BACKEND(member) offsetof(struct sr_config_backend, member)
@@ -30,17 +31,18 @@ static const struct sr_field backend_fields[] = {
     {"name", SR_FIELD_TEXT, BACKEND(name), .def_note = "`host:port`", .help = "a name for logs and metrics"},
     {"endpoint", SR_FIELD_REF,
      .help = "`host:port` of an OpenAI-compatible server, with an optional path as in `base_url`; IPv6 as "
-             "`[::1]:8000`"},
+             "`[::1]:8000`; without a port the one of `protocol`; a URL is taken, too"},
     {"base_url", SR_FIELD_REF,
      .help = "the same as a URL, with an optional path before /v1; a /v1 at its end is understood"},
     {"protocol", SR_FIELD_ENUM, .words = protocols, .def = "http", .flags = SR_FIELD_DECLARED,
      .help = "the protocol of `endpoint`"},
     {"weight", SR_FIELD_NUMBER, BACKEND(weight), .def = "1", .min = 0, .max = 1e6,
      .flags = SR_FIELD_EXCLUSIVE, .help = "share of the requests, relative to the model's other backends"},
-    {"provider", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai", .flags = SR_FIELD_DECLARED,
+    {"provider", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai",
+     .flags = SR_FIELD_DECLARED | SR_FIELD_DROPPABLE,
      .help = "whose API it is: where its key goes and where chats are below its address"},
-    {"type", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai", .flags = SR_FIELD_DECLARED,
-     .help = "the same, and comes first"},
+    {"type", SR_FIELD_ENUM, .words = sr_provider_words, .def = "openai",
+     .flags = SR_FIELD_DECLARED | SR_FIELD_DROPPABLE, .help = "the same, and comes first"},
     {"api_version", SR_FIELD_REF, .def_note = "none",
      .help = "azure-openai: the version of its API, sent as `api-version` in the query"},
     {"auth_header", SR_FIELD_TEXT, BACKEND(auth_header), .def = "Authorization", .flags = SR_FIELD_NOT_EMPTY,
@@ -71,25 +73,49 @@ static bool is_template(struct sr_bytes text)
            (open && memchr(open, '>', text.n - (size_t)(open - text.p)) != NULL);
 }
 
-/* `host:port`, and what follows from a slash on. */
-static bool place_host(struct sr_bytes text, struct sr_value_endpoint *out)
+static bool names_https(const struct sr_yaml_node *backend)
 {
-    const char *slash = text.n ? memchr(text.p, '/', text.n) : NULL;
-    size_t n = slash ? (size_t)(slash - text.p) : text.n;
-    if (!sr_value_endpoint(sr_bytes_of(text.p, n), out))
+    const struct sr_yaml_node *protocol = sr_yaml_get(backend, "protocol");
+    return protocol && protocol->kind == SR_YAML_SCALAR && sr_bytes_eq(protocol->text, SR_LIT("https"));
+}
+
+/* `host:port`, `host` with the port of the protocol, or a URL; and what follows from a slash on. */
+static bool place_host(struct sr_binder *b, const struct sr_yaml_node *node,
+                       const struct sr_yaml_node *endpoint, struct sr_value_endpoint *out)
+{
+    char url[512];
+    struct sr_value_endpoint place;
+    struct sr_bytes text = endpoint->text;
+    if (sr_value_url(text, out))
+        return true;
+    bool https = names_https(node);
+    int n = snprintf(url, sizeof url, "%s://%s", https ? "https" : "http", text.p);
+    if (n < 0 || (size_t)n >= sizeof url || strlen(text.p) != text.n ||
+        !sr_value_url(sr_bytes_of(url, (size_t)n), out))
         return false;
-    out->path = sr_bytes_of(text.p + n, text.n - n);
-    while (out->path.n && out->path.p[out->path.n - 1] == '/')
-        out->path.n--;
-    return sr_value_is_path(out->path);
+    const char *slash = text.n ? memchr(text.p, '/', text.n) : NULL;
+    bool has_port = sr_value_endpoint(sr_bytes_of(text.p, slash ? (size_t)(slash - text.p) : text.n), &place);
+    if (!has_port && !https)
+        sr_bind_warning(b, endpoint, "`endpoint`: `%.80s` names no port: it is 80, the one of http", text.p);
+    out->scheme = (struct sr_bytes){0};
+    out->host = sr_bytes_str(sr_bind_dup(b, out->host));
+    out->path = sr_bytes_str(sr_bind_dup(b, out->path));
+    return true;
+}
+
+/* The value of a key that is not the empty text. */
+static const struct sr_yaml_node *given(const struct sr_yaml_node *node, const char *key)
+{
+    const struct sr_yaml_node *value = sr_yaml_get(node, key);
+    return value && value->kind == SR_YAML_SCALAR && !value->variable && value->text.n == 0 ? NULL : value;
 }
 
 static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
                            struct sr_value_endpoint *out)
 {
-    const struct sr_yaml_node *endpoint = sr_yaml_get(node, "endpoint"), *url = sr_yaml_get(node, "base_url");
-    const struct sr_yaml_node *given = endpoint ? endpoint : url;
-    if (!given) {
+    const struct sr_yaml_node *endpoint = given(node, "endpoint"), *url = given(node, "base_url");
+    const struct sr_yaml_node *either = endpoint ? endpoint : url;
+    if (!either) {
         sr_bind_error(b, node, "a backend needs `endpoint` (host:port) or `base_url`");
         return false;
     }
@@ -97,17 +123,16 @@ static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
         sr_bind_error(b, url, "give `endpoint` or `base_url`, not both");
         return false;
     }
-    if (given->kind != SR_YAML_SCALAR || given->broken)
+    if (either->kind != SR_YAML_SCALAR || either->broken)
         return false;
-    if (is_template(given->text)) {
-        sr_bind_unset(b, given, "`%.80s` is a template: write a host and a port in its place", given->text.p);
+    if (is_template(either->text)) {
+        sr_bind_unset(b, either, "`%.80s` is a template: write a host and a port in its place",
+                      either->text.p);
         return false;
     }
-    if (endpoint && !place_host(endpoint->text, out)) {
-        sr_bind_error(b, endpoint, "`endpoint`: expected `host:port` (IPv6 as `[::1]:8000`), found `%.80s`%s",
-                      endpoint->text.p,
-                      sr_bytes_contains(endpoint->text, SR_LIT("://")) ? "; a URL belongs under `base_url`"
-                                                                       : "");
+    if (endpoint && !place_host(b, node, endpoint, out)) {
+        sr_bind_error(b, endpoint, "`endpoint`: expected `host:port` (IPv6 as `[::1]:8000`), found `%.80s`",
+                      endpoint->text.p);
         return false;
     }
     if (url && !sr_value_url(url->text, out)) {
@@ -121,10 +146,10 @@ static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
 static void finish_key(struct sr_binder *b, const struct sr_yaml_node *node,
                        struct sr_config_backend *backend)
 {
-    const struct sr_yaml_node *variable = sr_yaml_get(node, "api_key_env");
+    const struct sr_yaml_node *variable = given(node, "api_key_env");
     if (!variable || variable->kind != SR_YAML_SCALAR)
         return;
-    if (sr_yaml_get(node, "api_key")) {
+    if (given(node, "api_key")) {
         sr_bind_error(b, variable, "give `api_key` or `api_key_env`, not both");
         return;
     }
@@ -166,13 +191,13 @@ static void finish_backend(struct sr_binder *b, const struct sr_yaml_node *node,
     struct sr_config_backend *backend = target;
     struct sr_value_endpoint place;
     const struct sr_yaml_node *protocol = sr_yaml_get(node, "protocol");
+    bool https = names_https(node);
     finish_key(b, node, backend);
     check_headers(b, node, backend);
     if (!place_endpoint(b, node, &place))
         return;
-    bool https = protocol && protocol->kind == SR_YAML_SCALAR && sr_bytes_eq(protocol->text, SR_LIT("https"));
-    if (place.scheme.n && protocol)
-        sr_bind_error(b, protocol, "`protocol` belongs to `endpoint`; a `base_url` names its own");
+    if (place.scheme.n && protocol && https != (place.scheme.n == 5))
+        sr_bind_error(b, protocol, "`protocol` is another one than that of the URL");
     if (place.scheme.n)
         https = place.scheme.n == 5;
     backend->scheme = https ? "https" : "http";
@@ -250,9 +275,7 @@ static const char *kind_of(const struct sr_yaml_node *node)
     const struct sr_yaml_node *backends = sr_yaml_get(node, "backend_refs");
     const struct sr_yaml_node *first =
         backends && backends->kind == SR_YAML_LIST && backends->count ? backends->items[0] : NULL;
-    const struct sr_yaml_node *kind = sr_yaml_get(first, "type");
-    if (!kind)
-        kind = sr_yaml_get(first, "provider");
+    const struct sr_yaml_node *kind = sr_provider_kind(first);
     return kind && kind->kind == SR_YAML_SCALAR && kind->text.n ? kind->text.p : "vllm";
 }
 

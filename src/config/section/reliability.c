@@ -2,6 +2,7 @@
  * `reliability` of models and decisions: which failures of a worker make a request try another one; and of
  * models: when a worker that fails is not chosen for a while.
  */
+#include "config/bind/idle.h"
 #include "config/section/section.h"
 
 #include <string.h>
@@ -24,6 +25,19 @@ static const struct sr_enum_word failures[] = {
     {"5xx", SR_RETRY_CONNECT | SR_RETRY_RESET | SR_RETRY_TIMEOUT | SR_RETRY_GATEWAY | SR_RETRY_5XX},
     {NULL, 0},
 };
+
+/* Envoy's words for what does not happen here, or is never tried again. */
+static const char *const nothing_here[] = {"retriable-4xx",
+                                           "retriable-status-codes",
+                                           "retriable-headers",
+                                           "envoy-ratelimited",
+                                           "cancelled",
+                                           "deadline-exceeded",
+                                           "internal",
+                                           "resource-exhausted",
+                                           "unavailable",
+                                           "http3-post-connect-failure",
+                                           NULL};
 
 static const struct sr_field fields[] = {
     {"lb_policy", SR_FIELD_ENUM, RELIABILITY(balance), .words = policies, .def = "round_robin",
@@ -83,7 +97,10 @@ static void finish_retry(struct sr_binder *b, const struct sr_yaml_node *node, v
         size_t end = comma ? (size_t)(comma - words->text.p) : words->text.n;
         struct sr_bytes word = sr_bytes_trim(sr_bytes_of(words->text.p + at, end - at));
         uint32_t found = failure_of(word);
-        if (!found && word.n)
+        if (!found && sr_key_is_among(nothing_here, word))
+            sr_bind_warning(b, words, "`retry_on`: `%.*s` changes nothing: see `5xx` and `429`", (int)word.n,
+                            word.p);
+        else if (!found && word.n)
             sr_bind_unsupported(b, words, "`retry_on`: `%.*s` is no failure that is known here; see `5xx`",
                                 (int)(word.n < 60 ? word.n : 60), word.p);
         retry->retry_on |= found;

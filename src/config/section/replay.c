@@ -100,6 +100,10 @@ static const struct sr_section plugin_section = {
     .name = "router_replay plugin",
     .help = "Whether the decision's requests are recorded, and what of them.",
     SR_FIELDS(plugin_fields),
+    .inert =
+        (const struct sr_inert_key[]){{"max_tool_trace_bytes", "calls of tools are not kept apart", false},
+                                      {"max_tool_trace_steps", "calls of tools are not kept apart", false},
+                                      {NULL, NULL, false}},
     .finish = finish_plugin,
 };
 

@@ -100,11 +100,12 @@ extern const char *const sr_leaf_types_later[];
 
 struct sr_config_pool;
 /* Why several sections take keys that change nothing. */
-#define SR_INERT_NOTE    "it is a note for people"
-#define SR_INERT_RUNTIME "semroute has one runtime, on the CPU"
-#define SR_INERT_FOLDER  "a model is named by its folder (`model_id`), which says its architecture"
-#define SR_INERT_LABELS  "labels come from the model's folder"
-#define SR_INERT_VECTORS "texts are embedded by the router's one encoder"
+#define SR_INERT_NOTE       "it is a note for people"
+#define SR_INERT_RUNTIME    "semroute has one runtime, on the CPU"
+#define SR_INERT_FOLDER     "a model is named by its folder (`model_id`), which says its architecture"
+#define SR_INERT_LABELS     "labels come from the model's folder"
+#define SR_INERT_PROTOTYPES "the nearest texts count by 0.75 and 0.25 (docs/internals/signals.md)"
+#define SR_INERT_VECTORS    "texts are embedded by the router's one encoder"
 #define SR_INERT_ELSEWHERE                                                                                   \
     "no other service is asked while a request is judged: built-in models take its place"
 #define SR_INERT_ENABLED "a signal is evaluated when a rule names it"

@@ -3,6 +3,8 @@
  * `global.model_catalog`. The signal layer evaluates them. */
 #include "config/section/section.h"
 
+#include <string.h>
+
 #include <math.h>
 
 #define COMPLEXITY(member) offsetof(struct sr_config_complexity, member)
@@ -15,7 +17,7 @@
 #define SCORING_INERT                                                                                        \
     (const struct sr_inert_key[])                                                                            \
     {                                                                                                        \
-        {"prototype_scoring", "the nearest texts count by 0.75 and 0.25 (docs/internals/signals.md)", true}, \
+        {"prototype_scoring", SR_INERT_PROTOTYPES, true},                                                    \
         {                                                                                                    \
             NULL, NULL, false                                                                                \
         }                                                                                                    \
@@ -103,7 +105,7 @@ const struct sr_section sr_section_reask = {
 
 static const struct sr_field preference_fields[] = {
     {"name", SR_FIELD_TEXT, PREFERENCE(name), .flags = NAMED, .help = "the name that rules refer to"},
-    {"description", SR_FIELD_TEXT, PREFERENCE(description),
+    {"description", SR_FIELD_TEXT, PREFERENCE(description), .def_note = "its `name`",
      .help = "shown by `explain`; without `examples` the text that requests are compared with"},
     {"examples", SR_FIELD_TEXTS, PREFERENCE(examples), .def_note = "`description`",
      .help = "texts with the meaning that the rule stands for"},
@@ -113,9 +115,18 @@ static const struct sr_field preference_fields[] = {
 
 static void finish_preference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
-    const struct sr_config_preference *rule = target;
-    if (!rule->examples.count && !rule->description[0])
-        sr_bind_error(b, node, "a preference rule needs `examples`, or a `description`");
+    struct sr_config_preference *rule = target;
+    if (rule->examples.count || rule->description[0] || !rule->name)
+        return;
+    sr_bind_warning(
+        b, node,
+        "preference `%.60s` has no `examples` and no `description`: requests are compared with its "
+        "name",
+        rule->name);
+    char *words = sr_bind_calloc(b, strlen(rule->name) + 1, 1);
+    for (size_t i = 0; words && rule->name[i]; i++)
+        words[i] = rule->name[i] == '_' || rule->name[i] == '-' ? ' ' : rule->name[i];
+    rule->description = words ? words : "";
 }
 
 const struct sr_section sr_section_preference = {

@@ -8,11 +8,9 @@
 
 static const struct sr_enum_word operators[] = {
     {"OR", SR_KEYWORD_OR}, {"AND", SR_KEYWORD_AND}, {"NOR", SR_KEYWORD_NOR}, {NULL, 0}};
-static const struct sr_enum_word methods[] = {{"regex", SR_KEYWORD_REGEX},
-                                              {"bm25", SR_KEYWORD_BM25},
-                                              {"ngram", SR_KEYWORD_NGRAM},
-                                              {"fuzzy", SR_KEYWORD_FUZZY},
-                                              {NULL, 0}};
+static const struct sr_enum_word methods[] = {{"regex", SR_KEYWORD_REGEX},  {"bm25", SR_KEYWORD_BM25},
+                                              {"ngram", SR_KEYWORD_NGRAM},  {"fuzzy", SR_KEYWORD_FUZZY},
+                                              {"hybrid", SR_KEYWORD_WORDS}, {NULL, 0}};
 
 static const struct sr_field keyword_fields[] = {
     {"name", SR_FIELD_TEXT, KEYWORD(name),
@@ -25,7 +23,8 @@ static const struct sr_field keyword_fields[] = {
      .help = "OR: any of them; AND: all of them; NOR: none of them"},
     {"method", SR_FIELD_ENUM, KEYWORD(method), .words = methods,
      .def_note = "whole words, as they are written",
-     .help = "how keywords are matched; fuzzy: whole words with `fuzzy_match`"},
+     .help = "how keywords are matched; fuzzy: whole words with `fuzzy_match`; hybrid: as "
+             "without a method"},
     {"case_sensitive", SR_FIELD_BOOL, KEYWORD(case_sensitive), .def = "false",
      .help = "whether upper and lower case differ"},
     {"fuzzy_match", SR_FIELD_BOOL, KEYWORD(fuzzy_match), .def = "false",

@@ -42,6 +42,13 @@ const struct sr_section sr_section_tools_advanced = {
     .name = "tools advanced_filtering",
     .help = "Ranking by words, tags, names and categories beside the meaning.",
     SR_FIELDS(advanced_fields),
+    .inert =
+        (const struct sr_inert_key[]){{"retrieval_strategy",
+                                       "the weights are the strategy here; `dynamic_retrieval` of the plugin "
+                                       "`tools` is the other",
+                                       true},
+                                      {NULL, NULL, false}},
+    .later = (const char *const[]){"hybrid_history", NULL},
 };
 
 static const struct sr_field tools_fields[] = {

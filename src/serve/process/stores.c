@@ -35,6 +35,7 @@ static bool same_store(const struct sr_config_cache *a, const struct sr_config_c
     case SR_STORE_REDIS:
         return same_server(&a->redis.server, &b->redis.server) && same(a->redis.prefix, b->redis.prefix);
     case SR_STORE_MILVUS:
+    case SR_STORE_ELSEWHERE:
         break;
     }
     return same_server(&a->milvus.server, &b->milvus.server) &&

@@ -54,7 +54,7 @@ static struct base *find_base(const struct sr_signal_set *set, const char *name)
 static void add_base(struct sr_signal_set *set, const struct sr_config *config, const char *name)
 {
     const struct sr_config_kb *kb = sr_config_find_kb(config, sr_bytes_str(name));
-    if (kb && !find_base(set, name))
+    if (kb && !kb->absent && !find_base(set, name))
         set->bases[set->n_bases++].config = kb;
 }
 

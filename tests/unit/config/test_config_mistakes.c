@@ -19,7 +19,12 @@ static void test_no_yaml(void **state)
     config_error("version: v0.3\nglobal: !x {}\n", 2, 9, "tags are not supported");
     config_error("version: v0.3\nglobal: *nowhere\n", 2, 9, "no anchor `&nowhere`");
     config_error("version: v0.3\nglobal: &a {x: *a}\n", 2, 16, "an alias inside its own anchor");
-    config_error("version: v0.3\nglobal:\n  <<: {}\n", 3, 3, "merge keys");
+    config_error("version: v0.3\nglobal:\n  <<: x\n", 3, 7, "`<<` takes a mapping");
+    config_error("version: v0.3\nglobal:\n  <<: [{}, [{}]]\n", 3, 12, "`<<` takes a mapping");
+    config_error("version: v0.3\n---\n---\na: b\n", 3, 1, "a second YAML document");
+    config_error("config: {version: v0.3}\n", 1, 1, "values of a Helm chart");
+    config_error("apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n", 1, 1, "this is a ConfigMap");
+    config_error("apiVersion: x/v1\nkind: Router\n", 1, 1, "a resource of Kubernetes (`kind: Router`)");
     config_error("version: v0.3\n? [a, b]\n: c\n", 2, 3, "a key must be plain text");
     config_error("version: v0.3\nglobal: {}\nversion: v0.3\n", 3, 1,
                  "key `version` is given twice; the first is on line 1");
@@ -68,8 +73,10 @@ static void test_keys(void **state)
     config_error("version: v0.3\nrouting: {zzzz: 1}\n", 2, 11, "unknown key `zzzz` in a routing");
     config_error("version: v0.3\nrouting: {signals: {classifiers: [{name: r}]}}\n", 2, 21,
                  "`classifiers` is not supported by this version of semroute");
-    config_error("version: v0.3\nglobal: {router: {model_selection: {kmeans: {k: 1}}}}\n", 2, 37,
+    config_error("version: v0.3\nglobal: {router: {model_selection: {method: kmeans}}}\n", 2, 45,
                  "`kmeans` is not supported");
+    config_error("version: v0.3\nglobal: {router: {model_selection: {momentum: {enabled: true}}}}\n", 2, 37,
+                 "`momentum` is not supported");
     config_error(CONFIG_MODELS "listeners: [{name: x}]\n", 5, 13, "`port` is missing in this listener");
 }
 
@@ -82,10 +89,12 @@ static void test_types(void **state)
     config_error("version: v0.3\nrouting: here\n", 2, 10, "`routing`: expected a mapping, found text");
     config_error("version: v0.3\nlisteners: [{port: [1]}]\n", 2, 20,
                  "`port`: expected a whole number, found a list");
-    config_error("version: v0.3\nlisteners: [{port: '80'}]\n", 2, 20, "expected a whole number, found `80`");
+    config_error("version: v0.3\nlisteners: [{port: '80'}]\n", 2, 20,
+                 "expected a whole number, found the text `80`; write it without quotes");
     config_error("version: v0.3\nlisteners: [{port: 80.5}]\n", 2, 20,
                  "expected a whole number, found `80.5`");
-    config_error("version: v0.3\nlisteners: [{port: }]\n", 2, 20, "expected a whole number, found nothing");
+    config_error("version: v0.3\nlisteners: [{port: }]\n", 2, 13, "`port` is missing in this listener");
+    config_error("version: v0.3\nglobal: {semroute: {log_level: }}\n", 2, 32, "expected text, found nothing");
     config_error("version: v0.3\nlisteners: [{port: 65536}]\n", 2, 20,
                  "must be between 0 and 65535, found 65536");
     config_error("version: v0.3\nlisteners: [{port: 99999999999999999999}]\n", 2, 20,
@@ -97,8 +106,10 @@ static void test_types(void **state)
                  "`address` must not be empty");
     config_error("version: v0.3\nlisteners: [{port: 1, name: \"a\\0b\"}]\n", 2, 29, "NUL");
     config_error("version: v0.3\nlisteners: [{port: 1, timeout: 30}]\n", 2, 32, "a duration with its unit");
-    config_error("version: v0.3\nglobal: {router: {include_config_models_in_list: yes}}\n", 2, 50,
-                 "expected true or false, found `yes`");
+    config_error("version: v0.3\nglobal: {router: {include_config_models_in_list: y}}\n", 2, 50,
+                 "expected true or false, found `y`");
+    config_error("version: v0.3\nglobal: {router: {include_config_models_in_list: 'yes'}}\n", 2, 50,
+                 "found the text `yes`; write it without quotes");
     config_error("version: v0.3\nglobal: {semroute: {log_level: loud}}\n", 2, 32,
                  "unknown value `loud`; it is one of `debug`, `info`, `warn`, `error`");
     config_error("version: v0.3\nglobal: {semroute: {log_level: INFO}}\n", 2, 32, "did you mean `info`?");
@@ -134,18 +145,19 @@ static void test_backends(void **state)
     (void)state;
     config_error(BACKEND("name: x"), 2, 47, "needs `endpoint` (host:port) or `base_url`");
     config_error(BACKEND("endpoint: 'a:1', base_url: 'http://a'"), 2, 75, "not both");
-    config_error(BACKEND("endpoint: a"), 2, 58, "expected `host:port`");
+    config_error(BACKEND("endpoint: 'a?b'"), 2, 58, "expected `host:port`");
+    config_problem(BACKEND("endpoint: a"), false, SR_PROBLEM_WARNING, 2, 58, "it is 80, the one of http");
     config_error(BACKEND("endpoint: 'a:0'"), 2, 58, "expected `host:port`");
     config_error(BACKEND("endpoint: 'a:65536'"), 2, 58, "expected `host:port`");
     config_error(BACKEND("endpoint: '::1:80'"), 2, 58, "IPv6 as `[::1]:8000`");
     config_error(BACKEND("endpoint: '[::1:80'"), 2, 58, "expected `host:port`");
-    config_error(BACKEND("endpoint: 'http://a:1'"), 2, 58, "a URL belongs under `base_url`");
+    config_error(BACKEND("endpoint: 'ftp://a:1'"), 2, 58, "expected `host:port`");
     config_error(BACKEND("endpoint: 'a b:1'"), 2, 58, "expected `host:port`");
     config_error(BACKEND("base_url: 'ftp://a'"), 2, 58, "expected a URL");
     config_error(BACKEND("base_url: 'http://u:p@a/'"), 2, 58, "expected a URL");
     config_error(BACKEND("base_url: 'http://a/?q'"), 2, 58, "expected a URL");
     config_error(BACKEND("base_url: 'http://'"), 2, 58, "expected a URL");
-    config_error(BACKEND("base_url: 'http://a', protocol: http"), 2, 80, "a `base_url` names its own");
+    config_error(BACKEND("base_url: 'http://a', protocol: https"), 2, 80, "another one than that of the URL");
     config_error(BACKEND("endpoint: 'a:1', weight: 0"), 2, 73, "`weight` must be above 0");
     config_error(BACKEND("endpoint: 'a:1', weight: -1"), 2, 73, "`weight` must be above 0");
     config_error(BACKEND("endpoint: 'a:1', provider: cohere"), 2, 75, "cohere");
@@ -170,8 +182,8 @@ static void test_models(void **state)
     config_error(CONFIG_MODELS "x: 1\n", 5, 1, "unknown key `x`");
     config_error("version: v0.3\nproviders:\n  defaults: {default_model: oen}\n  models: [{name: one}]\n", 3,
                  29, "no model `oen` in providers.models, did you mean `one`?");
-    config_error("version: v0.3\nproviders:\n  defaults: {default_model: one}\n  models: [{name: one}]\n", 3,
-                 29, "model `one` has no backend_refs");
+    config_problem("version: v0.3\nproviders:\n  defaults: {default_model: one}\n  models: [{name: one}]\n",
+                   false, SR_PROBLEM_WARNING, 3, 29, "model `one` has no backend_refs: only an Envoy");
     config_error("version: v0.3\nproviders:\n  models: [{name: a}, {name: a}]\n", 3, 30,
                  "model `a` is given twice");
     config_problem("version: v0.3\nproviders:\n  models: [{name: auto}]\n", false, SR_PROBLEM_WARNING, 3, 19,
@@ -307,7 +319,8 @@ static void test_decisions(void **state)
 {
     (void)state;
     config_error(DECISION("modelRefs: [{model: thre}]"), 8, 35, "no model `thre`");
-    config_error(DECISION("modelRefs: [{model: two}]"), 8, 35, "model `two` has no backend_refs");
+    config_problem(DECISION("modelRefs: [{model: two}]"), false, SR_PROBLEM_WARNING, 8, 35,
+                   "model `two` has no backend_refs");
     config_error(DECISION("modelRefs: [{model: one, reasoning_effort: lots}]"), 8, 58,
                  "unknown value `lots`");
     config_problem(DECISION("modelRefs: [{model: one, use_reasoning: true}]"), false, SR_PROBLEM_WARNING, 8,
@@ -414,8 +427,8 @@ static void test_lenient(void **state)
 {
     (void)state;
     config_problem("version: v0.3\nroutng: {}\n", true, SR_PROBLEM_WARNING, 2, 1, "did you mean `routing`?");
-    config_problem("version: v0.3\nglobal: {router: {model_selection: {kmeans: {k: 1}}}}\n", true,
-                   SR_PROBLEM_WARNING, 2, 37, "is not supported");
+    config_problem("version: v0.3\nglobal: {router: {model_selection: {method: kmeans}}}\n", true,
+                   SR_PROBLEM_WARNING, 2, 45, "is not supported");
     config_problem(PLUGIN("{type: pii}"), true, SR_PROBLEM_WARNING, 8, 32, "is not supported");
     config_problem(DECISION("tier: x"), true, SR_PROBLEM_ERROR, 8, 21, "expected a whole number");
 }

@@ -250,12 +250,29 @@ static void test_what_protects_counts_in_recipes(void **state)
     sr_config_unref(c);
 }
 
+/* Recipes that no name tells apart are refused, and none is read by the lines of another. */
+static void test_names_of_recipes(void **state)
+{
+    (void)state;
+    config_error(MODELS "recipes: [{name: , routing: {decisions: [{name: d, rules: {type: always}}]}}]\n", 5,
+                 11, "`name` is missing in this recipe");
+    config_error(MODELS
+                 "recipes: [{name: a}, {name: a, routing: {decisions: [{name: d}, {name: e, rules: {type: "
+                 "always}, modelRefs: [{model: one}]}]}}]\n",
+                 5, 29, "recipe `a` is given twice");
+    config_error(MODELS
+                 "recipes: [{name: default}, {name: default, routing: {decisions: [{name: d, rules: {type: "
+                 "always}}]}}]\n",
+                 5, 35, "recipe `default` is given twice");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_protects_is_in_every_recipe),
         cmocka_unit_test(test_a_recipe_is_a_reference),
         cmocka_unit_test(test_own_rules_count),
+        cmocka_unit_test(test_names_of_recipes),
         cmocka_unit_test(test_rules_bring_what_they_need),
         cmocka_unit_test(test_a_recipe_does_not_change_guards),
         cmocka_unit_test(test_names),
