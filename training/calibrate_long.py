@@ -1,11 +1,13 @@
 """Long texts: harmless ones that are taken for attacks, and attacks that are found alone and lost among harmless text, by length.
 
-    python calibrate_long.py --work DIR [--data ../../shared/data] [--binary ../build/semroute] [--out ../docs/quality]
+    python calibrate_long.py --work DIR [--data ../../shared/data] [--binary ../build/semroute] [--out ../docs/quality] [--again]
 
 Families that neither tier was trained on: the neural classifier never was, the linear tier is trained anew without a group of
 sources (left_out_groups.GROUPS) and asked about it. Long texts are rows of one family, joined; attacks stand in those of the same
 group. "Before" is the rule of short texts: the highest fused window counts. "Now" is long_risk in src/signal/guard/risk.c, whose
-constants are read from risk.h; the last table is what they were chosen by. Slow parts are kept in --work. Only train files are read.
+constants are read from risk.h; the last table is what they were chosen by. Slow parts are kept in --work. All families are read by the
+first neural classifier here; those that are mostly not in English, which the product gives to the one of other languages, are also left
+out of the means. `--again` only writes the page again from long.json. Only train files are read.
 """
 import argparse
 import collections
@@ -22,6 +24,7 @@ import features
 import figures_common as common
 import jailbreak_data as jd
 import left_out_groups as groups
+import multilingual_rows as mr
 import passages
 import table
 import train_jailbreak_linear as linear
@@ -49,6 +52,11 @@ with passages of the linear tier, with the passages that both tiers read alone, 
 length (`src/signal/guard/risk.h`). The goals (harmless long texts at most 1.5 times as often as short ones, at most 5 % of
 attacks lost) are missed: at this recall the scores of attacks and of harmless windows overlap too much, and what the bar takes
 from one it takes from the other.
+
+Every family is read by the first neural classifier here, whose trunk is English. The product gives texts in other languages to
+the second one (`models/neural-multilingual`), also long ones: [multilingual.md](multilingual.md) has its rates in long texts of
+families that it does not know, 13 % of the harmless texts of ten windows and 27 % of 37. So the means stand here twice, of all
+families and of those whose rows are mostly in English.
 
 Tried: attacks lost at 8K where only 10 % of the harmless texts are taken. Windows as before 56 %, with passages read alone 45 to
 47 % (half each; the higher of both; each passage and not one a KiB; a regression on windows and passages, fitted on families that
@@ -256,24 +264,43 @@ def percent(x):
     return f"{100 * x:.1f} %"
 
 
-def write(args, families, found, short):
-    kind = lambda table_, what, i: [v[i] for k, v in table_.items() if k.startswith(what)]  # noqa: E731
-    lines, shifts, names, shipped = [], [], [], constant("LONG_SHIFT")
+def other_languages(data):
+    """Names of families half of whose rows, or more, are not in English."""
+    of = collections.defaultdict(list)
+    for row in jd.load(data, {name: 0 for name in jd.MADE})[0]:
+        if row.source in GROUP:
+            of[f"{'attack' if row.label else 'harmless'} {row.source}"].append(mr.is_foreign(row.text) or mr.language(row) != "en")
+    return sorted(name for name, flags in of.items() if np.mean(flags) >= 0.5)
+
+
+def means(found, skip):
+    """Rows of a table of the means over the families but those of `skip`."""
+    shipped, out = constant("LONG_SHIFT"), []
+    kind = lambda k, what, i: [v[i] for name, v in found[k][shipped].items() if name.startswith(what) and name not in skip]  # noqa: E731
     for k in LENGTHS:
-        harmless = [kind(found[k][shipped], "harmless", i) for i in (0, 1)]
-        lines.append([f"{k}K", *(f"{percent(np.mean(v))}, {percent(statistics.median(v))}, {percent(max(v))}" for v in harmless),
-                      *(percent(np.mean(kind(found[k][shipped], "attack", i))) for i in (0, 1))])
+        harmless = [kind(k, "harmless", i) for i in (0, 1)]
+        out.append([f"{k}K", *(f"{percent(np.mean(v))}, {percent(statistics.median(v))}, {percent(max(v))}" for v in harmless),
+                    *(percent(np.mean(kind(k, "attack", i))) for i in (0, 1))])
+    return common.table(["tokens", "harmless, before", "harmless, now", "attacks lost, before", "attacks lost, now"], out)
+
+
+def write(args, found, short, others, models=None):
+    kind = lambda table_, what, i: [v[i] for k, v in table_.items() if k.startswith(what)]  # noqa: E731
+    shifts, names, shipped = [], [], constant("LONG_SHIFT")
     for shift in SHIFTS:
         shifts.append([shift, *(f"{percent(np.mean(kind(found[k][shift], 'harmless', 1)))}, {percent(np.mean(kind(found[k][shift], 'attack', 1)))}" for k in LENGTHS)])
-    for name in families:
+    for name in short:
         names.append([name, percent(short[name]), *(" → ".join(percent(x) for x in found[k][shipped][name]) for k in LENGTHS)])
     alone = [percent(np.mean([v for n, v in short.items() if n.startswith(what)])) for what in ("harmless", "attack")]
     report = common.Report(args, "long", "Long texts of families that were left out", WORDS)
     report.text[2] = report.text[2].replace("training/figures_long.py", "training/calibrate_long.py").replace("; rates with 95 % intervals (Wilson)", "")
-    report.figures.update(short=short, long={str(k): {str(s): v for s, v in by.items()} for k, by in found.items()})
+    if models:  # that the kept figures are of
+        report.text[2] = report.text[2].replace(", ".join(report.figures["models"]), ", ".join(models))
+        report.figures["models"] = models
+    report.figures.update(short=short, other_languages=others, long={str(k): {str(s): v for s, v in by.items()} for k, by in found.items()})
     report.add(f"Short texts as they are: {alone[0]} of the harmless are taken for attacks, {alone[1]} of the attacks are found (means of families).\n",
                "## Means of families\n", "Harmless: mean, median and worst of the families that are taken for attacks. Attacks: lost of those that are found alone.\n",
-               common.table(["tokens", "harmless, before", "harmless, now", "attacks lost, before", "attacks lost, now"], lines),
+               means(found, []), f"Without {', '.join(name.split()[-1] for name in others)}, which are mostly not in English:\n", means(found, others),
                "## By family: before → now\n", "Harmless texts taken for attacks; attacks lost. \"Short\": harmless taken, attacks found, as they are.\n",
                common.table(["family", "short", *(f"{k}K" for k in LENGTHS)], names),
                "## The choice\n", f"By `SR_RISK_LONG_SHIFT`: harmless taken for attacks, attacks lost; {shipped} is shipped.\n",
@@ -284,13 +311,19 @@ def write(args, families, found, short):
 def main():
     args = common.arguments(__doc__)
     args.add_argument("--trunk", type=pathlib.Path, default=HERE.parent / "models" / "all-MiniLM-L6-v2")
-    args.add_argument("--work", type=pathlib.Path, required=True)
+    args.add_argument("--work", type=pathlib.Path)
+    args.add_argument("--again", action="store_true", help="only write the page again, from long.json")
     args = args.parse_args()
+    if args.again:
+        kept = json.loads((args.out / "long.json").read_text())
+        found = {int(k): {float(shift): families for shift, families in by.items()} for k, by in kept["long"].items()}
+        return write(args, found, kept["short"], other_languages(args.data), kept["models"])
     args.work.mkdir(parents=True, exist_ok=True)
     train_models(args)
     families = measure(args)
     found = {k: {shift: rates(families, windows, shift) for shift in SHIFTS} for k, windows in LENGTHS.items()}
-    write(args, families, found, {name: round(float(np.mean([before(p).max() >= ODDS for p in f["alone"]])), 4) for name, f in families.items()})
+    short = {name: round(float(np.mean([before(p).max() >= ODDS for p in f["alone"]])), 4) for name, f in families.items()}
+    return write(args, found, short, other_languages(args.data))
 
 
 if __name__ == "__main__":

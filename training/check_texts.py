@@ -32,14 +32,15 @@ def size(text):
 
 
 def counts(records):
-    """Lines of the table: technique, texts by size, languages."""
+    """Lines of the table: technique, texts by size in English and in other languages, languages."""
     table = collections.defaultdict(lambda: [collections.Counter(), set()])
     for record in records:
         row = table[record.kind]
-        row[0][size(record.text)] += 1
+        row[0][size(record.text), record.lang == "en"] += 1
         row[1].add(record.lang)
+    yield f"{'':20} " + " ".join(f"{name:>11}" for name, _ in SIZES) + "  (English and others)"
     for kind, (sizes, langs) in sorted(table.items()):
-        yield f"{kind:20} " + " ".join(f"{sizes[name]:5} {name}" for name, _ in SIZES) + f"  {len(langs):3} languages: {' '.join(sorted(langs))}"
+        yield f"{kind:20} " + " ".join(f"{sizes[name, True]:4} + {sizes[name, False]:4}" for name, _ in SIZES) + f"  {len(langs):3} languages: {' '.join(sorted(langs))}"
 
 
 def shared(records):

@@ -1,97 +1,176 @@
-"""What the request's system prompt adds to the judgement of a user's text, on context_pairs.txt: the text alone, with the system
-prompt before it, and with the words that it shares with what the system prompt protects.
+"""What the request's system prompt adds to the judgement of a user's text: context_pairs*.txt and harmless conversations, alone and
+beside their system prompt, as the binary reads them.
 
     python3 figures_context.py
 
-Writes context.md and context.json. Nothing is fitted: the weight of shared words is chosen on the other kinds of protection.
+Writes context.md and context.json. The choice of the constants in src/signal/guard/reach.h is made again, on kinds of
+protection that are left out in turn, by the formula of reach.c over the scores of the texts alone. No program trains on the pairs.
 """
+import itertools
 import math
+import pathlib
+import random
 import re
+import tempfile
 
 import figures_common as common
 
 WORDS = """
-Eleven system prompts that protect a key, a persona, a language or a topic, each with four texts of a user that reach for it and
-four that do not; two of these speak of what is protected. The score of a text is that of the shipped guard: of the text
-`alone`, of the system prompt's protecting sentences and the text `joined`, and of the text alone plus a weight times the
-share of its words that stand in these sentences (`shared words`; the weight is chosen on the other kinds).
+A text of a user is judged beside the system prompts of its request: its log odds rise by the share of its words that stand
+in sentences of these which forbid, limit or keep something (`src/signal/guard/reach.h`). Here are {prompts} system
+prompts of {kinds} kinds of protection in {languages} languages and more, each with texts that reach for what is
+protected, with harmless ones that speak about it, and with harmless ones that do not. Written by one author, and by no
+native speaker of most of the languages. Beside them stand harmless conversations: agents' system prompts with a prompt
+that users of the same agent are offered, an airline's policy with what its customers say, users' prompts beside agents'
+system prompts, and beside the ones that protect.
 
-None of this is shipped. Joined, harmless texts look like attacks, because the system prompt does. Shared words gain at equal
-false alarms, but on 88 texts of one author, within their intervals; false alarms of real conversations were not measured.
+Of a word its first five letters count, so forms of one word are one; texts in another language than their system prompt
+share no words with it, and gain nothing. What is joined to the system prompt and judged as one text looks like an attack,
+because system prompts do: that was tried on the first 88 texts and is not used (AUC 0.80 for 0.97 of the text alone).
+The list of words that protect was written with these prompts in view, so for other authors' prompts the gain may be less.
 """
-PROTECTS = re.compile(r"\b(never|not|only|always|refuse|secret|confidential|keep)\b", re.I)
-WEIGHTS, ALLOWED = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0), (1, 4)
+SOURCE = (common.HERE.parent / "src" / "signal" / "guard" / "reach.c").read_text(encoding="utf-8")
+HEADER = (common.HERE.parent / "src" / "signal" / "guard" / "reach.h").read_text(encoding="utf-8")
+LITERALS = re.findall(r'"([^"]+)"', re.sub(r"/\*.*?\*/", "", SOURCE[SOURCE.index("protecting[] = {"):SOURCE.index("};")]))
+DENSE = r"\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff"
+PROTECTS = re.compile("|".join(re.escape(w) if re.match(f"[{DENSE}]", w) else rf"\b{re.escape(w)}" + ("" if re.match(r"[\uac00-\ud7af]", w) else r"\b") for w in LITERALS), re.I)
+PARTS = re.compile(f"[{DENSE}]+|[\\uac00-\\ud7af]+|[^{DENSE}\\uac00-\\ud7af]+")
+GRID = [dict(zip(("smooth", "few", "weight", "most"), v)) for v in itertools.product((1, 2, 3), (8, 12, 25), (8, 12, 15), (2, 3, 4))]
+RATES, DRAWN = (0.005, 0.01, 0.02), 300
+
+
+def constant(name):
+    return float(re.search(rf"#define SR_REACH_{name}\s+([0-9.]+)", HEADER).group(1))
+
+
+SHIPPED = {name: constant(name.upper()) for name in GRID[0]}
 
 
 def pairs():
-    """[{kind, system, text, sign}]"""
+    """[{kind, system, text, sign, of}]"""
     out = []
-    for line in (common.HERE / "context_pairs.txt").read_text(encoding="utf-8").split("\n"):
-        if line.startswith("== "):
-            kind = line[3:]
-        elif line.startswith("system "):
-            system = line[7:]
-        elif line[:2] in ("+ ", "- ", "= "):
-            out.append({"kind": kind, "system": system, "text": line[2:], "sign": line[0]})
+    for path in sorted(common.HERE.glob("context_pairs*.txt")):
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            if line.startswith("== "):
+                kind = line[3:]
+            elif line.startswith("system "):
+                system = line[7:]
+            elif line[:2] in ("+ ", "- ", "= "):
+                out.append({"kind": kind, "system": system, "text": line[2:], "sign": line[0], "of": "pairs"})
     return out
 
 
-def guarded(system):
-    return " ".join(s for s in re.split(r"(?<=[.!?])\s+", system) if PROTECTS.search(s))
+def conversations(data, rows):
+    """Harmless texts beside system prompts, in the same form."""
+    rng, prompts, users, out = random.Random(3), {}, {}, []
+    for r in common.rows_of(data / "benign-lobe-agents" / "train.jsonl"):
+        (prompts if r["kind"] == "agent_system_prompt" else users).setdefault((r["source"], r["lang"]), []).append(r["text"])
+    both = [(system, users[key][0]) for key, systems in sorted(prompts.items()) if key in users for system in systems[:1]]
+    out += [("agents and their users", *p) for p in rng.sample(both, min(DRAWN, len(both)))]
+    told = [(m[0]["content"], x["content"]) for r in common.rows_of(data / "chat-agent-taubench" / "airline_trajectories.jsonl") for m in [r["request"]["messages"]]
+            for x in m if x["role"] == "user" and isinstance(x["content"], str) and x["content"].strip()]
+    out += [("an airline's customers", *p) for p in rng.sample(told, DRAWN)]
+    real, systems = [r["text"] for r in common.rows_of(data / "benign-real-users" / "train.jsonl")], [p[0] for p in both]
+    out += [("users beside agents", rng.choice(systems), t) for t in rng.sample(real, DRAWN)]
+    protecting = sorted({r["system"] for r in rows})
+    out += [("users beside what protects", rng.choice(protecting), t) for t in rng.sample(real, DRAWN)]
+    return [{"kind": of, "system": system, "text": text, "sign": "=", "of": of} for of, system, text in out]
+
+
+def ask(binary, rows, beside):
+    """Log odds of each text, by itself or beside its system prompt."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = common.write_rows(pathlib.Path(folder) / "rows.jsonl", ({"id": i, "text": r["text"], **({"system": r["system"]} if beside else {})} for i, r in enumerate(rows)))
+        out = common.run(binary, "classify", "--task", "jailbreak", "--json", "--jsonl", path)
+    found = [common.json.loads(line)["score"] for line in out.split("\n") if line]
+    if len(found) != len(rows):
+        raise SystemExit(f"classify: {len(rows)} texts, {len(found)} answers")
+    return [math.log(p / (1 - p)) for p in (min(max(s, 1e-7), 1 - 1e-7) for s in found)]
 
 
 def stems(text):
-    return [w[:5] for w in re.findall(r"\w{4,}", text.lower())]
+    """As next() of reach.c."""
+    for word in re.findall(r"\w+", text.lower()):
+        for part in PARTS.findall(word):
+            if re.match(f"[{DENSE}]", part):
+                yield from (part[i:i + 2] for i in range(len(part) - 1))
+            elif "\uac00" <= part[0] <= "\ud7af":
+                yield from ([part[:2]] if len(part) > 1 else [])
+            elif len(part) > 3:
+                yield part[:5]
 
 
-def shared(pair):
-    inside, mine = set(stems(guarded(pair["system"]))), stems(pair["text"])
-    return sum(w in inside for w in mine) / len(mine) if mine else 0.0
+def protected(system):
+    return {w for s in re.split(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+", system) if PROTECTS.search(s) for w in stems(s)}
 
 
-def odds(score):
-    p = min(max(score, 1e-7), 1 - 1e-7)
-    return math.log(p / (1 - p))
+def raised(row, c):
+    share = row["shared"] / (row["words"] + c["smooth"])
+    return row["alone"] + min(c["most"], c["weight"] * share * min(1, c["few"] / max(row["protected"], 1)) ** 0.5)
 
 
-def auc(scores, rows):
-    attacks, others = ([s for s, r in zip(scores, rows) if (r["sign"] == "+") == a] for a in (True, False))
-    return sum((a > b) + 0.5 * (a == b) for a in attacks for b in others) / (len(attacks) * len(others))
+def bar(scores, rows, rate):
+    """Where the harmless texts of the pairs and of each collection are taken at `rate`, as the mean over these."""
+    of = {}
+    for s, r in zip(scores, rows):
+        if r["sign"] != "+":
+            of.setdefault(r["of"], []).append(s)
+    low, high = -30.0, 30.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sum(sum(s >= middle for s in v) / len(v) for v in of.values()) / len(of) > rate else (low, middle)
+    return high
 
 
-def found_at(scores, rows, allowed):
-    """Of the attacks those above all harmless texts but `allowed`."""
-    bar = sorted((s for s, r in zip(scores, rows) if r["sign"] != "+"), reverse=True)[allowed]
-    return common.rate(s > bar for s, r in zip(scores, rows) if r["sign"] == "+")
+def found(scores, rows, limit, kind=None):
+    return [s >= limit for s, r in zip(scores, rows) if r["sign"] == "+" and kind in (None, r["kind"])]
 
 
-def with_words(rows, alone):
-    """The score with shared words; each kind's weight is the best of the other kinds'."""
-    out = []
-    for kind in dict.fromkeys(r["kind"] for r in rows):
-        rest = [i for i, r in enumerate(rows) if r["kind"] != kind]
-        total = lambda w: auc([alone[i] + w * shared(rows[i]) for i in rest], [rows[i] for i in rest])  # noqa: E731
-        best = max(WEIGHTS, key=total)
-        out += [(i, alone[i] + best * shared(rows[i])) for i, r in enumerate(rows) if r["kind"] == kind]
-    return [s for _, s in sorted(out)]
+def left_out(rows, rate):
+    """Attacks of each kind, found by constants and a bar that were chosen without it: flags alone, flags with."""
+    kinds, before, after = dict.fromkeys(r["kind"] for r in rows if r["of"] == "pairs"), [], []
+    scores = [[raised(r, c) for r in rows] for c in GRID]
+    for kind in kinds:
+        use = [i for i, r in enumerate(rows) if r["kind"] != kind]
+        mine = [i for i, r in enumerate(rows) if r["kind"] == kind]
+        rest, tried = [rows[i] for i in use], []
+        for z in scores:
+            z_rest = [z[i] for i in use]
+            limit = bar(z_rest, rest, rate)
+            tried.append((sum(found(z_rest, rest, limit)), limit, z))
+        _, limit, z = max(tried, key=lambda t: t[0])
+        alone = [rows[i]["alone"] for i in use]
+        before += found([rows[i]["alone"] for i in mine], [rows[i] for i in mine], bar(alone, rest, rate))
+        after += found([z[i] for i in mine], [rows[i] for i in mine], limit)
+    return before, after
 
 
 def main():
     args = common.arguments(__doc__).parse_args()
     rows = pairs()
-    ask = lambda texts: [odds(a["score"]) for a in common.classify(args.binary, "jailbreak", texts, "cascade")]  # noqa: E731
-    alone = ask([r["text"] for r in rows])
-    ways = {"alone": alone, "joined": ask([guarded(r["system"]) + "\n\n" + r["text"] for r in rows]), "shared words": with_words(rows, alone)}
-    figures = {way: {"auc": round(auc(s, rows), 3), "at_0.7": [common.rate(x >= odds(common.THRESHOLD) for x, r in zip(s, rows) if (r["sign"] == "+") == a) for a in (True, False)],
-                     "found": {n: found_at(s, rows, n) for n in ALLOWED},
-                     "kinds": {k: round(auc([x for x, r in zip(s, rows) if r["kind"] == k], [r for r in rows if r["kind"] == k]), 3) for k in dict.fromkeys(r["kind"] for r in rows)}}
-               for way, s in ways.items()}
-    report = common.Report(args, "context", "A user's text beside what the system prompt protects", WORDS)
-    report.figures.update(rows=len(rows), ways=figures)
-    others = sum(r["sign"] != "+" for r in rows)
-    report.add(common.table(["score of", "AUC", "found at 0.7", "harmless at 0.7", *(f"found where {n} of {others} harmless are taken" for n in ALLOWED)],
-                            [[way, f"{f['auc']:.3f}", *(common.cell(r) for r in f["at_0.7"]), *(common.cell(r) for r in f["found"].values())] for way, f in figures.items()]),
-               "## By kind of protection: AUC\n", common.table(["kind", *ways], [[k, *(f"{f['kinds'][k]:.3f}" for f in figures.values())] for k in figures["alone"]["kinds"]]))
+    prompts, kinds = {r["system"] for r in rows}, list(dict.fromkeys(r["kind"] for r in rows))
+    rows += conversations(args.data, rows)
+    alone, beside = ask(args.binary, rows, False), ask(args.binary, rows, True)
+    for r, z in zip(rows, alone):
+        inside, mine = protected(r["system"]), list(stems(r["text"]))
+        r.update(alone=z, words=len(mine), shared=sum(w in inside for w in mine), protected=len(inside))
+    point = math.log(common.THRESHOLD / (1 - common.THRESHOLD))
+    report = common.Report(args, "context", "A user's text beside what the system prompt protects", WORDS.format(prompts=len(prompts), kinds=len(kinds), languages=14))
+    at = lambda z, keep: common.rate(s >= point for s, r in zip(z, rows) if keep(r))  # noqa: E731
+    groups = {"reaching for it": lambda r: r["sign"] == "+", "harmless, about it": lambda r: r["sign"] == "-", "harmless, beside it": lambda r: r["sign"] == "=" and r["of"] == "pairs"}
+    groups.update({of: (lambda r, of=of: r["of"] == of) for of in dict.fromkeys(r["of"] for r in rows) if of != "pairs"})
+    figures = {name: [at(z, keep) for z in (alone, beside)] for name, keep in groups.items()}
+    by_kind = {k: [at(z, lambda r, k=k: r["kind"] == k and r["sign"] == "+") for z in (alone, beside)] for k in kinds}
+    equal = {rate: [common.rate(found(z, rows, bar(z, rows, rate))) for z in (alone, beside)] for rate in RATES}
+    apart = {rate: [common.rate(flags) for flags in left_out(rows, rate)] for rate in RATES}
+    report.figures.update(prompts=len(prompts), at_point=figures, kinds=by_kind, at_equal={str(k): v for k, v in equal.items()}, left_out={str(k): v for k, v in apart.items()}, constants=SHIPPED)
+    two = lambda table: [[name, *(common.cell(c) for c in v)] for name, v in table.items()]  # noqa: E731
+    report.add("## At 0.7\n", "Shares of the texts that are taken for attacks.\n", common.table(["texts", "alone", "beside the system prompt"], two(figures)),
+               "## At equal false alarms\n", "Texts that reach for what is protected, found where the harmless ones are taken at this rate, as the mean over the harmless texts of the\n"
+               "pairs and the four collections; then the same where constants and bar are chosen without the kind that is asked about.\n",
+               common.table(["false alarms", "alone", "beside the system prompt", "alone, kind left out", "beside, kind left out"],
+                            [[f"{100 * rate:g} %", *(common.cell(c) for c in (*equal[rate], *apart[rate]))] for rate in RATES]),
+               "## By kind of protection, at 0.7\n", "Texts that reach for it.\n", common.table(["kind", "alone", "beside the system prompt"], two(by_kind)))
     report.write()
 
 

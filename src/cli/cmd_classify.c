@@ -159,17 +159,18 @@ static int classify_text(const struct sr_tiers_model *model, const struct sr_ope
     return code;
 }
 
-/* jailbreak and pii: each line, or the text. */
-static int guard_rows(const struct sr_guards *guards)
+/* jailbreak and pii: each line, for jailbreak beside its `system`, or the text. */
+static int guard_rows(struct sr_guards *guards)
 {
     struct sr_rows *rows = NULL;
     struct sr_row row;
     struct sr_err err = {0};
     struct sr_buf out;
-    int rc = sr_rows_open(&rows, jsonl, &err), code = SR_EXIT_DONE;
+    int rc = sr_rows_open_grouped(&rows, jsonl, "system", &err), code = SR_EXIT_DONE;
     sr_buf_init(&out, TEXT_MAX);
     while (rc == SR_OK && (rc = sr_rows_next(rows, &row, &err)) == SR_OK) {
         sr_buf_clear(&out);
+        guards->system = row.group;
         rc = sr_guard_task_put_json(guards, row.text, row.id, &out);
         if (rc == SR_OK && fwrite(out.data, 1, out.len, stdout) != out.len)
             rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");

@@ -39,7 +39,7 @@ static void look(struct sr_readers *readers, enum sr_signal_type type)
     const struct sr_signal_result *result;
     struct sr_arena arena;
     sr_arena_init(&arena, (size_t)1 << 20);
-    if (sr_readers_read(readers, type, SR_LIT("?"), SR_LIT(""), &arena, &result) == SR_OK)
+    if (sr_readers_read(readers, type, SR_LIT("?"), SR_LIT(""), SR_LIT(""), &arena, &result) == SR_OK)
         readers->info[type] =
             (struct sr_reader_info){result->tier, readers->where[type], result->labels, result->n_labels};
     sr_arena_dispose(&arena);
@@ -128,10 +128,13 @@ const char *sr_readers_missing(const struct sr_readers *readers, enum sr_signal_
 }
 
 int sr_readers_read(const struct sr_readers *readers, enum sr_signal_type type, struct sr_bytes text,
-                    struct sr_bytes tenant, struct sr_arena *arena, const struct sr_signal_result **result)
+                    struct sr_bytes system, struct sr_bytes tenant, struct sr_arena *arena,
+                    const struct sr_signal_result **result)
 {
-    struct sr_signal_unit unit = {.current = true, .text = text};
-    struct sr_signal_unit_list units = {.items = &unit, .n = 1};
+    const struct sr_signal_unit both[] = {
+        {.current = true, .text = text},
+        {.current = true, .role = SR_ROLE_SYSTEM, .operators = true, .group = 1, .text = system}};
+    struct sr_signal_unit_list units = {.items = both, .n = system.n ? 2 : 1};
     struct sr_signal_run *run = NULL;
     *result = NULL;
     if (!readers->signals[type])

@@ -44,10 +44,11 @@ struct sr_reader_info {
 };
 struct sr_reader_info sr_readers_info(const struct sr_readers *readers, enum sr_signal_type type);
 
-/* Reads valid UTF-8; waits for late results, so never on an event loop. *result lives in `arena`. Returns
- * its status; SR_EUNSUPPORTED for a type that is missing. Tenants do not share memoised results. */
+/* Reads valid UTF-8; waits for late results, so never on an event loop. `system` is the operator's prompt
+ * that the text stands beside, which is not read for itself; "": none. *result lives in `arena`. Returns its
+ * status; SR_EUNSUPPORTED for a type that is missing. Tenants do not share memoised results. */
 int sr_readers_read(const struct sr_readers *readers, enum sr_signal_type type, struct sr_bytes text,
-                    struct sr_bytes tenant, struct sr_arena *arena,
+                    struct sr_bytes system, struct sr_bytes tenant, struct sr_arena *arena,
                     const struct sr_signal_result **result) SR_WARN_UNUSED;
 
 #endif

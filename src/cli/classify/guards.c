@@ -83,7 +83,8 @@ void sr_guard_task_close(struct sr_guards *guards)
 int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
                        const struct sr_signal_result **result, struct sr_signal_finding *worst)
 {
-    int rc = sr_readers_read(guards->readers, guards->type, text, SR_LIT(""), arena, result);
+    struct sr_bytes system = guards->type == SR_SIGNAL_JAILBREAK ? guards->system : SR_LIT("");
+    int rc = sr_readers_read(guards->readers, guards->type, text, system, SR_LIT(""), arena, result);
     *worst = rc == SR_OK && (*result)->n_findings ? (*result)->findings[0] : (struct sr_signal_finding){0};
     return rc;
 }

@@ -19,6 +19,7 @@ struct sr_guards {
     const char *tier;          /* "linear", "neural", "both", "cascade": the tiers that answer */
     const char *precision;     /* of the neural classifier; NULL where it is not asked */
     char model[SR_LOCATE_MAX]; /* chosen among a models folder's */
+    struct sr_bytes system; /* jailbreak: the system prompt that the next text stands beside; empty: none */
 };
 
 /* Is the task one of these? */

@@ -33,7 +33,7 @@ static const struct sr_signal_result *ask(struct sr_api_classify_call *call, enu
         call->missing = sr_signal_registry[type]->name;
         return NULL;
     }
-    int rc = sr_readers_read(readers, type, text, SR_LIT("api"), &call->arena, &result);
+    int rc = sr_readers_read(readers, type, text, SR_LIT(""), SR_LIT("api"), &call->arena, &result);
     if (rc)
         fail(call, rc);
     return rc ? NULL : result;

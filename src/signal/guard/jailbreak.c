@@ -6,15 +6,18 @@
  * classifier, if there is one, reads the same units as far as its budget goes, with their disguised parts
  * undisguised (of a completely disguised region only these), and both results are combined. If the neural
  * classifier fails, the linear result is used; where it read only a part, it does not lower the linear
- * result, which covers all. The finding is the window with the highest risk in all units that a rule uses.
+ * result, which covers all. A text of a user that speaks about what a system prompt protects has its risk
+ * raised (reach.h). The finding is the window with the highest risk in all units that a rule uses.
  */
 #include "signal/guard/jailbreak.h"
 
 #include "base/mem.h"
 #include "signal/guard/place.h"
+#include "signal/guard/reach.h"
 
 struct sr_signal_set {
     struct sr_jailbreak_models models;
+    struct sr_matcher *protecting; /* words of sentences that protect; NULL: not used with these models */
     size_t n;
     bool history;  /* a rule reads every unit */
     size_t budget; /* bytes of a request that the neural classifier is asked about; 0: all */
@@ -24,6 +27,7 @@ struct sr_signal_set {
 static void jailbreak_free(struct sr_signal_set *set)
 {
     sr_jailbreak_models_dispose(&set->models);
+    sr_matcher_free(set->protecting);
     sr_mem_free(set);
 }
 
@@ -39,6 +43,8 @@ static int jailbreak_compile(struct sr_signal_set **out, const struct sr_config 
     if (!set)
         return SR_ENOMEM;
     int rc = sr_jailbreak_models_open(&set->models, config, models, err);
+    if (rc == SR_OK && set->models.bundled)
+        rc = sr_reach_matcher(&set->protecting);
     if (rc) {
         jailbreak_free(set);
         return rc;
@@ -108,17 +114,43 @@ static void take_higher(struct worst *worst, const struct sr_jailbreak_unit *uni
         *worst = (struct worst){unit, risk};
 }
 
-static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
-                        const struct sr_jailbreak_unit *units, size_t n)
+/* The state of one evaluation, in the task's arena. */
+struct evaluation {
+    struct sr_jailbreak_unit *units;
+    size_t n;
+    struct sr_reach reach;
+    struct sr_jailbreak_region *regions;
+    size_t n_regions;
+    struct sr_signal_question *questions;
+    size_t n_questions;
+    size_t short_bytes; /* of strings that are read in seams only, or are the operator's */
+};
+
+/* The unit's risk, that of a user's text beside what the system prompts protect. */
+static float risk_of(const struct sr_signal_input *input, const struct evaluation *evaluation,
+                     const struct sr_jailbreak_unit *unit)
 {
+    float risk = sr_jailbreak_unit_risk(unit);
+    const struct sr_signal_unit *of = input->units ? &input->units->items[unit->unit] : NULL;
+    if (evaluation->reach.n == 0 || !of || of->role != SR_ROLE_USER || of->source != SR_SOURCE_MESSAGE)
+        return risk;
+    struct sr_bytes window = sr_bytes_of(of->text.p + unit->worst.start, unit->worst.end - unit->worst.start);
+    risk = sr_risk_lowered(risk, -sr_reach_raise(&evaluation->reach, window));
+    return risk < SR_RISK_MAX ? risk : SR_RISK_MAX;
+}
+
+static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
+                        const struct evaluation *evaluation)
+{
+    const struct sr_jailbreak_unit *units = evaluation->units;
     struct sr_signal_result *result = task->result;
     struct worst all = {.unit = NULL}, current = {.unit = NULL};
     struct sr_signal_finding *kept = sr_arena_calloc(task->arena, 1, sizeof *kept);
     result->hits = sr_signal_hits(task->arena, set->n);
     if (!result->hits || !kept)
         return SR_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        float risk = sr_jailbreak_unit_risk(&units[i]);
+    for (size_t i = 0; i < evaluation->n; i++) {
+        float risk = risk_of(task->input, evaluation, &units[i]);
         take_higher(&all, &units[i], risk);
         if (units[i].current)
             take_higher(&current, &units[i], risk);
@@ -138,17 +170,6 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
     result->n_labels = set->models.reader ? result->n_labels : set->models.head->n_labels;
     return SR_OK;
 }
-
-/* The state of one evaluation, in the task's arena. */
-struct evaluation {
-    struct sr_jailbreak_unit *units;
-    size_t n;
-    struct sr_jailbreak_region *regions;
-    size_t n_regions;
-    struct sr_signal_question *questions;
-    size_t n_questions;
-    size_t short_bytes; /* of strings that are read in seams only, or are the operator's */
-};
 
 /* Takes the neural classifier's answers in. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
@@ -181,7 +202,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     if (!set->models.reader)
         result->scanned_bytes = result->neural_bytes;
     result->tier = !set->models.reader ? "neural" : answered ? "linear+neural" : "linear";
-    return write_result(set, task, evaluation->units, evaluation->n);
+    return write_result(set, task, evaluation);
 }
 
 /* Classifies the units with the linear tier. */
@@ -269,9 +290,11 @@ static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_tas
     if (!evaluation || !evaluation->units)
         return SR_ENOMEM;
     int rc = read_units(set, &units, task, evaluation);
+    if (rc == SR_OK && set->protecting)
+        rc = sr_reach_read(&evaluation->reach, set->protecting, units.items, units.n, task->arena);
     task->result->tier = set->models.reader ? sr_jailbreak_tier(set->models.reader) : "neural";
     if (!rc && (set->models.reader || evaluation->n == 0))
-        rc = write_result(set, task, evaluation->units, evaluation->n);
+        rc = write_result(set, task, evaluation);
     if (rc || !set->models.neural || evaluation->n == 0)
         return rc;
     if (set->models.reader)

@@ -61,7 +61,7 @@ static inline size_t sr_risk_stretches(size_t bytes)
 /* What the number of stretches of a unit takes off its log odds; 0 if it is not long. */
 float sr_risk_long_shift(size_t stretches);
 
-/* A risk with its log odds lowered by `shift`. Rises with the risk; 0 stays 0. */
+/* A risk with its log odds lowered by `shift`, raised if that is negative. Rises with the risk; 0 stays 0. */
 float sr_risk_lowered(float risk, float shift);
 
 /* A window as one tier reads it. */
