@@ -129,7 +129,8 @@ class Browser:
         self.devtools("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
     def colours(self, scheme):
-        self.devtools("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        # without transitions, in the midst of which contrasts would be measured
+        self.devtools("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}]})
 
     def heap(self):
         """Bytes that the page's objects take after a collection."""
