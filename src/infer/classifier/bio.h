@@ -25,7 +25,8 @@ struct sr_bio {
     bool *begins;     /* [n_labels] */
     /* What the case of a word does to the odds of a type; all 1 until sr_fusion_capitals has read others. */
     float odds[SR_WORD_CASES][SR_BIO_TYPES_MAX];
-    float reach; /* the highest of them; 1: the case says nothing */
+    float reach; /* the highest of them */
+    bool cased;  /* one of them is not 1 */
 };
 
 /* SR_EMISMATCH when there is no label "O" or no other one, SR_ELIMIT for too many types, SR_ENOMEM. The

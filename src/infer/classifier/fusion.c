@@ -125,6 +125,7 @@ static int read_capitals(struct sr_bio *bio, size_t type, sr_json_view of, const
             rc = read_number(of, NAMES[c], -8, 8, &odds, path, err);
         bio->odds[c][type] = expf(odds);
         bio->reach = fmaxf(bio->reach, bio->odds[c][type]);
+        bio->cased = bio->cased || odds < 0 || odds > 0;
     }
     return rc;
 }

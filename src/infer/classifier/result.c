@@ -180,7 +180,7 @@ static struct sr_neural_result *make(const struct sr_neural *neural)
 static int see_cases(struct sr_neural_result *result, struct sr_bytes text)
 {
     const struct sr_windows *windows = &result->windows;
-    if (result->of->token_head < 0 || result->of->bio.reach == 1.0f)
+    if (result->of->token_head < 0 || !result->of->bio.cased)
         return SR_OK;
     result->cases = sr_arena_alloc(&result->arena, windows->read + 1);
     if (!result->cases)

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define IN_WORD      ((unsigned)SR_UNICODE_LETTER | SR_UNICODE_MARK | SR_UNICODE_DIGIT)
-#define SMALL_LEAST  0.35 /* share of a text's words, where it writes common words in small letters */
+#define IN_WORD     ((unsigned)SR_UNICODE_LETTER | SR_UNICODE_MARK | SR_UNICODE_DIGIT)
+#define SMALL_LEAST 0.35 /* share of a text's words, where it writes common words in small letters */
 
 /* A mark that a sentence, an item or a quotation begins behind. */
 static bool is_opening(int32_t cp)

@@ -19,7 +19,8 @@ static int case_of(const char *text, const char *word, size_t n)
 
 static void a_word_by_its_letters(void **state)
 {
-    static const char TEXT[] = "The clerk saw Édouard at the FBI in Lyon. Nobody used the readLine of 3rd hands.";
+    static const char TEXT[] =
+        "The clerk saw Édouard at the FBI in Lyon. Nobody used the readLine of 3rd hands.";
     (void)state;
     assert_int_equal(case_of(TEXT, "clerk", 5), SR_WORD_SMALL);
     assert_int_equal(case_of(TEXT, "Édou", 5), SR_WORD_INSIDE);
@@ -88,8 +89,10 @@ static void tokens_of_one_word(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_by_its_letters),       cmocka_unit_test(a_later_token_is_of_its_word),
-        cmocka_unit_test(a_text_without_the_difference_says_nothing), cmocka_unit_test(any_bytes),
+        cmocka_unit_test(a_word_by_its_letters),
+        cmocka_unit_test(a_later_token_is_of_its_word),
+        cmocka_unit_test(a_text_without_the_difference_says_nothing),
+        cmocka_unit_test(any_bytes),
         cmocka_unit_test(tokens_of_one_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
