@@ -48,7 +48,7 @@ def write(out, model, choices, calibration=PLAIN):
     manifest(out)
 
 
-def put_head(out, task, tensors, labels, layer, temperature=1.0, thresholds=None):
+def put_head(out, task, tensors, labels, layer, temperature=1.0, thresholds=None, capitals=None):
     """Puts a token head (tensors by their names without the task's) into the bundle in place of its own."""
     path = out / "adapters.safetensors"
     all_tensors = {k: v for k, v in load_file(str(path)).items() if not k.startswith(f"{task}.")}
@@ -58,6 +58,8 @@ def put_head(out, task, tensors, labels, layer, temperature=1.0, thresholds=None
     config["heads"][task] = {"pooling": "token", "layer": layer, "dense": "dense.weight" in tensors, "activation": "gelu", "labels": labels, "temperature_alone": temperature}
     if thresholds:
         config["thresholds"][task] = thresholds
+    if capitals:
+        config.setdefault("capitals", {})[task] = capitals
     (out / "config.json").write_text(to_bytes(config))
     name, forward, back = MAPPINGS[task]
     (out / name).write_text(to_bytes({forward: {l: i for i, l in enumerate(labels)}, back: {str(i): l for i, l in enumerate(labels)}}))
@@ -69,11 +71,11 @@ def take_head(out, other, task):
     config = json.loads((other / "config.json").read_text())
     tensors = {k[len(task) + 1:]: v for k, v in load_file(str(other / "adapters.safetensors")).items() if k.startswith(f"{task}.")}
     head = config["heads"][task]
-    put_head(out, task, tensors, head["labels"], head["layer"], head["temperature_alone"], config["thresholds"].get(task))
+    put_head(out, task, tensors, head["labels"], head["layer"], head["temperature_alone"], config["thresholds"].get(task), config.get("capitals", {}).get(task))
 
 
 def manifest(out):
-    files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json", "left_out_neural.json", "baseline.json"))
+    files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json", "left_out_neural.json", "baseline.json", "domain.json"))
     (out / "manifest.json").write_text(to_bytes(
         {"name": out.name, "task": "neural", "tier": "neural",
          "files": [{"path": p.name, "bytes": p.stat().st_size, "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for p in files]}))

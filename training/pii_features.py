@@ -46,8 +46,9 @@ class Trunk:
         self.tok.no_padding()
         template = self.tok.encode("").ids  # [CLS] [SEP], <s> query: </s>
         self.before, self.behind = template[:-1], template[-1:]
-        tokens = [self.tok.id_to_token(i) or "" for i in range(self.tok.get_vocab_size())]
-        self.pieces = np.array([t.startswith("##") for t in tokens])
+        self.tokens = [self.tok.id_to_token(i) or "" for i in range(self.tok.get_vocab_size())]
+        self.pieces = np.array([t.startswith("##") for t in self.tokens])
+        self.spaced = "▁" in self.tokens
 
     def encode(self, texts):
         """(ids, offsets) of each, cut to MOST."""

@@ -9,6 +9,7 @@ import random
 import re
 
 from faker import Faker
+from faker.providers.address import it_IT
 
 import pii_templates
 from pii_values import MAKERS, NARROW, WORDS
@@ -146,7 +147,10 @@ def names(locale):
     fake.seed_instance(7)
     whole = [TITLED.sub("", fake.name()).split(",")[0].strip() for _ in range(260)]
     whole = [n for n in whole if " " in n and "(" not in n and len(n) < 40 and not n.endswith(".") and not re.search(r"\b(?:MD|DDS|PhD|CSc|II|III|IV|B\.|S\.|M\.)", n)]
-    return whole, [fake.first_name() for _ in range(160)], [fake.last_name() for _ in range(160)], [fake.city() for _ in range(80)]
+    first, last = [fake.first_name() for _ in range(160)], [fake.last_name() for _ in range(160)]
+    # This locale's cities come from a set, in another order every time.
+    cities = random.Random(7).sample(sorted(it_IT.Provider.cities), 80) if locale == "it_IT" else [fake.city() for _ in range(80)]
+    return whole, first, last, cities
 
 
 def varied(kind, rng):

@@ -15,15 +15,20 @@ import data
 import multilingual_rows
 import neural_pii
 import pii_languages
+import pii_named
 import pii_prose
 import pii_templates
 import pii_values as values
 
+HERE = pathlib.Path(__file__).resolve().parent
 Row = collections.namedtuple("Row", "source text spans unjudged")
 # Rows of a field's collection that are read. The last two are prose and code of documents, cut into pieces.
 FIELDS = {"domain-mmlu": 1300, "domain-mmlu-pro": 1500, "routing-gsm8k": 400, "domain-longfact": 250, "intent-banking77": 250, "intent-clinc150": 350,
           "benign-prompts": 500, "benign-real-users": 600, "benign-security-docs": 300, "benign-gpteacher": 500, "tools-metatool": 250, "benign-coconot": 250}
-SIZES = {"presidio": 2, "tweets": 4500, "made": 5500, "prose": 5000, "nothing": 2200, "code": 900, "documents": 350, "among": .18}
+SIZES = {"presidio": 2, "tweets": 4500, "made": 5500, "prose": 5000, "nothing": 2200, "code": 900, "documents": 350, "among": .18,
+         "quiet": 900}
+WRITTEN = sorted({field for field, _ in pii_named.written()})
+VARIED = ", other names"   # of a text written by hand; one that counts in training, not in measuring
 SMALL = {"intent-clinc150", "benign-coconot"}   # they write names in small letters: read, never trained on
 FIGURES = re.compile(r"Mona Lisa|Frankenstein|Snow White|Hamlet|Sherlock|Claude|jordan|brazil|swiss|polish")   # not judged
 PIECE = 620    # characters of a text of another field
@@ -175,11 +180,25 @@ def english(root, seed=7):
     for i, r in enumerate(out):
         if r.source in ("presidio", "made", "prose") and rng.random() < SIZES["among"]:
             out[i] = amid(r, rng.choice(short) if rng.random() < .6 else None, rng.choice(short) if rng.random() < .6 else None)
-    return out, kept
+    return out + named(root, common, names, random.Random(seed + 1)), kept
+
+
+def named(root, common, names, rng):
+    """Real prose whose names our lists know, texts labelled by hand with others' names, and code and logs without any."""
+    out = []
+    for text, spans, blank in pii_named.passages(root, read, rng):
+        blank += [u for u in unjudged(text, common, names) if not any(u[0] < b and a < u[1] for a, b, _ in spans)]
+        out.append(Row("named", text, spans, blank))
+    for field, line in pii_named.written():
+        out.append(Row(f"written, {field}", *pii_named.parse(line)))
+        out += [Row(f"written, {field}{VARIED}", *pii_named.parse(pii_named.variant(line, rng))) for _ in range(pii_named.VARIANTS)]
+    quiet = [t.replace("\\n", "\n").replace("\\t", "\t") for t in (HERE / "pii_quiet.txt").read_text(encoding="utf-8").split("\n") if t and not t.startswith("# ")]
+    return out + [Row("quiet", pii_named.quiet(rng.choice(quiet), rng), [], []) for _ in range(SIZES["quiet"])]
 
 
 # Texts in other scripts that are no personal data, or hardly any: collection -> rows.
-FOREIGN = {"domain-gaokao-zh": 220, "benign-prompts-zh": 130, "benign-multilingual": 450, "longdocs-opensourceguide": 420}
+FOREIGN = {"domain-gaokao-zh": 220, "benign-prompts-zh": 130, "benign-multilingual": 450, "longdocs-opensourceguide": 420, "benign-lobe-agents": 900,
+           "benign-followbench": 180, "similarity-korean-qpairs": 260, "harmful-multijail": 400}
 EXAMS = {"math", "physics", "chemistry", "biology"}
 EACH, ENGLISH = 210, {"made": 500, "presidio": 300, "prose": 200}
 
@@ -191,7 +210,7 @@ def foreign_fields(root):
         for r in read(root, name, "docs.jsonl" if name.startswith("longdocs") else "train.jsonl"):
             if name == "domain-gaokao-zh" and r["label"] not in EXAMS:
                 continue
-            t = r.get("text") or r.get("q1") or r.get("a") or ""
+            t = r.get("text") or r.get("text1") or r.get("q1") or r.get("a") or ""
             texts += [t[at:at + 300] for at in range(0, max(len(t) - 100, 1), 300)] if name.startswith("longdocs") else [t[:400]]
         texts = [t for t in dict.fromkeys(texts) if t and multilingual_rows.is_foreign(t)]
         out[name] = sorted(texts, key=lambda t: data.chance(t, "pii fields"))[:most]

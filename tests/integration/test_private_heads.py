@@ -73,3 +73,36 @@ def test_a_layer_that_does_not_fit_is_refused(tmp_path, shape):
     folder = bundle(tmp_path / "bad", lambda rows: {**narrow(rows), "dense.weight": np.zeros(shape, np.float32)})
     done = semroute("classify", "--task", "pii", "--tier", "neural", "--heads", folder, TEXT, env=MODELS, timeout=300)
     assert done.returncode != 0 and "pii.dense" in done.stderr
+
+
+def with_capitals(folder, odds):
+    """The shipped bundle with other odds for the case of words."""
+    shutil.copytree(ROOT / "models" / "neural", folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["capitals"] = {"pii": odds}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def people(folder, text):
+    """What is found as a person, with its confidence."""
+    done = semroute("classify", "--task", "pii", "--tier", "neural", "--precision", "fp32", "--heads", folder, "--json", text, env=MODELS, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return {e["text"].lower(): e["confidence"] for e in json.loads(done.stdout)["entities"] if e["type"] == "PERSON"}
+
+
+def test_the_case_of_a_word_counts_in_a_text_with_capitals(tmp_path):
+    text, small = "The letter was for Hollis and his brother.", "the letter was for hollis and his brother."
+    none, never = with_capitals(tmp_path / "none", {}), with_capitals(tmp_path / "never", {"PERSON": {"inside": -8}})
+    likely = with_capitals(tmp_path / "likely", {"PERSON": {"inside": 4}})
+    plain = people(none, text)["hollis"]
+    assert people(none, small)["hollis"] == pytest.approx(plain, abs=1e-6)  # its vocabulary has no capitals
+    assert people(likely, text)["hollis"] > plain > people(never, text).get("hollis", 0)
+    for folder in (never, likely):
+        assert people(folder, small)["hollis"] == pytest.approx(plain, abs=1e-6)  # a text that says nothing by capitals
+
+
+def test_odds_that_are_no_numbers_are_refused(tmp_path):
+    folder = with_capitals(tmp_path / "bad", {"PERSON": {"inside": "much"}})
+    done = semroute("classify", "--task", "pii", "--tier", "neural", "--heads", folder, TEXT, env=MODELS, timeout=300)
+    assert done.returncode != 0 and "config.json" in done.stderr and "`inside` must be a number from -8 to 8" in done.stderr

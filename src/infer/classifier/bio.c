@@ -29,7 +29,10 @@ static int add_type(struct sr_bio *bio, const char *name, uint8_t *type)
 int sr_bio_open(struct sr_bio *out, const char *const *labels, size_t n_labels, struct sr_err *err)
 {
     bool outside = false;
-    *out = (struct sr_bio){.n_labels = n_labels};
+    *out = (struct sr_bio){.n_labels = n_labels, .reach = 1};
+    for (size_t c = 0; c < SR_WORD_CASES; c++)
+        for (size_t i = 0; i < SR_BIO_TYPES_MAX; i++)
+            out->odds[c][i] = 1;
     out->type_of = sr_mem_calloc(n_labels + 1, sizeof *out->type_of);
     out->begins = sr_mem_calloc(n_labels + 1, sizeof *out->begins);
     if (!out->type_of || !out->begins) {
@@ -78,17 +81,35 @@ void sr_bio_word(const struct sr_bio *bio, const float *logits, size_t n, float 
                  struct sr_bio_token *out)
 {
     float sums[SR_BIO_TYPES_MAX + 1] = {0}, begins = 0;
-    size_t best = 0;
+    size_t best = 1;
     for (size_t i = 0; i < n; i++) {
         float b = add_token(bio, logits + i * bio->n_labels, temperature, sums);
         begins = i == 0 ? b : begins;
     }
-    for (size_t i = 1; i <= bio->n_types; i++)
+    for (size_t i = 2; i <= bio->n_types; i++)
         best = sums[i] > sums[best] ? i : best;
+    best = sums[best] * bio->reach > sums[0] ? best : 0;
     float p = n ? sums[best] / (float)n : 0;
     for (size_t i = 0; i < n; i++)
-        out[i] = (struct sr_bio_token){
-            .type = (uint8_t)best, .begins = i == 0 && begins > p / 2, .joined = i > 0, .p = p};
+        out[i] = (struct sr_bio_token){.type = (uint8_t)best,
+                                       .begins = i == 0 && begins > p / 2,
+                                       .joined = i > 0,
+                                       .p = p,
+                                       .outside = sums[0] / (float)n};
+}
+
+void sr_bio_settle(const struct sr_bio *bio, const uint8_t *cases, struct sr_bio_token *tokens, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct sr_bio_token *token = &tokens[i];
+        if (token->type == 0)
+            continue;
+        float likely = token->p * bio->odds[cases[i]][token->type - 1];
+        if (likely > token->outside)
+            token->p = likely / (likely + 1 - token->p);
+        else
+            token->type = 0;
+    }
 }
 
 /* A beginning inside a run of touching tokens ("@" in an address) is no new span. */

@@ -9,6 +9,7 @@
 #define SR_INFER_CLASSIFIER_BIO_H
 
 #include "base/err.h"
+#include "infer/classifier/word.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,10 @@ struct sr_bio {
     size_t n_types;
     uint8_t *type_of; /* [n_labels] 1 + index of the type, 0 = outside */
     bool *begins;     /* [n_labels] */
+    /* What the case of a word does to the odds of a type; all 1 until sr_fusion_capitals has read others. */
+    float odds[SR_WORD_CASES][SR_BIO_TYPES_MAX];
+    float reach; /* the highest of them */
+    bool cased;  /* one of them is not 1 */
 };
 
 /* SR_EMISMATCH when there is no label "O" or no other one, SR_ELIMIT for too many types, SR_ENOMEM. The
@@ -32,16 +37,20 @@ void sr_bio_close(struct sr_bio *bio); /* a zeroed one is allowed */
 
 /* What a token is. */
 struct sr_bio_token {
-    uint8_t type; /* 1 + index of the type, 0 = outside */
-    bool begins;  /* looks like the first of its span */
-    bool joined;  /* continues the word of the token before */
-    float p;      /* probability of its type */
+    uint8_t type;  /* 1 + index of the type, 0 = outside */
+    bool begins;   /* looks like the first of its span */
+    bool joined;   /* continues the word of the token before */
+    float p;       /* probability of its type */
+    float outside; /* of none */
 };
 
 /* Decides `n` tokens of one word together (their mean probabilities), from their logits [n][n_labels] divided
- * by `temperature`; all get the same type. */
+ * by `temperature`; all get the same type, the best one that the case of the word may still make of them. */
 void sr_bio_word(const struct sr_bio *bio, const float *logits, size_t n, float temperature,
                  struct sr_bio_token *out);
+
+/* Lets the case of each token's word [n] count: where it does not, a token is outside. */
+void sr_bio_settle(const struct sr_bio *bio, const uint8_t *cases, struct sr_bio_token *tokens, size_t n);
 
 struct sr_bio_span {
     uint32_t start, end; /* bytes */

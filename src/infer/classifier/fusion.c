@@ -111,6 +111,42 @@ int sr_fusion_thresholds(float *out, const char *const *types, size_t n, const c
     return rc == SR_ENOENT ? SR_OK : rc;
 }
 
+static int read_capitals(struct sr_bio *bio, size_t type, sr_json_view of, const char *path,
+                         struct sr_err *err)
+{
+    static const char *const NAMES[SR_WORD_CASES] = {[SR_WORD_SMALL] = "small",
+                                                     [SR_WORD_INSIDE] = "inside",
+                                                     [SR_WORD_FIRST] = "first",
+                                                     [SR_WORD_TALL] = "tall"};
+    int rc = SR_OK;
+    for (size_t c = 0; rc == SR_OK && c < SR_WORD_CASES; c++) {
+        float odds = 0;
+        if (NAMES[c])
+            rc = read_number(of, NAMES[c], -8, 8, &odds, path, err);
+        bio->odds[c][type] = expf(odds);
+        bio->reach = fmaxf(bio->reach, bio->odds[c][type]);
+        bio->cased = bio->cased || odds < 0 || odds > 0;
+    }
+    return rc;
+}
+
+int sr_fusion_capitals(struct sr_bio *bio, const char *folder, const char *task, struct sr_err *err)
+{
+    char path[PATH_BYTES];
+    struct sr_buf text;
+    sr_json_view root = {0};
+    int rc = open_config(&root, &text, path, folder, err);
+    if (rc == SR_OK) {
+        sr_json_view found = sr_json_view_get(sr_json_view_get(root, "capitals"), task);
+        for (size_t i = 0; rc == SR_OK && sr_json_view_is_object(found) && i < bio->n_types; i++) {
+            sr_json_view of = sr_json_view_get(found, bio->types[i]);
+            rc = sr_json_view_is_object(of) ? read_capitals(bio, i, of, path, err) : SR_OK;
+        }
+    }
+    sr_buf_dispose(&text);
+    return rc == SR_ENOENT ? SR_OK : rc;
+}
+
 static float log_of(float p)
 {
     return logf(p > LEAST ? p : LEAST);

@@ -7,6 +7,7 @@
 #define SR_INFER_CLASSIFIER_FUSION_H
 
 #include "base/err.h"
+#include "infer/classifier/bio.h"
 
 #include <stddef.h>
 
@@ -27,6 +28,12 @@ int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task,
  */
 int sr_fusion_thresholds(float *out, const char *const *types, size_t n, const char *folder, const char *task,
                          struct sr_err *err) SR_WARN_UNUSED;
+
+/* What the case of words does to a task's types, where the bundle says it, as natural logarithms of odds:
+ *     "capitals": {"pii": {"PERSON": {"small": -1.2, "inside": 0.6, "first": 0.1, "tall": 0.2}}}
+ * Errors as above, SR_ENOENT aside. */
+int sr_fusion_capitals(struct sr_bio *bio, const char *folder, const char *task,
+                       struct sr_err *err) SR_WARN_UNUSED;
 
 /* softmax((neural * ln a[i] + linear * ln b[i]) / temperature) into out[n], which may be `a`. Of two labels
  * `b` is brought within linear_limit first. */

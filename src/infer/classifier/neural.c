@@ -2,6 +2,7 @@
 #include "infer/classifier/private.h"
 
 #include "base/mem.h"
+#include "infer/classifier/fusion.h"
 
 #include <string.h>
 
@@ -25,6 +26,14 @@ struct sr_neural_options sr_neural_own_defaults(void)
     return options;
 }
 
+static int open_labels(struct sr_neural *neural, const struct sr_head_info *head, struct sr_err *err)
+{
+    const struct sr_tokenizer *tokenizer = sr_encoder_tokenizer(neural->encoder);
+    neural->spaced = sr_tokenizer_id(tokenizer, SR_LIT(SR_WORD_SPACED)) >= 0;
+    int rc = sr_bio_open(&neural->bio, head->labels, head->n_labels, err);
+    return rc ? rc : sr_fusion_capitals(&neural->bio, head->folder, head->name, err);
+}
+
 /* Which heads are run, and where their probabilities lie. */
 static int choose_heads(struct sr_neural *neural, struct sr_err *err)
 {
@@ -46,8 +55,7 @@ static int choose_heads(struct sr_neural *neural, struct sr_err *err)
                           info->folder);
     if (neural->token_head < 0)
         return SR_OK;
-    const struct sr_head_info *tokens = &info->heads[neural->token_head];
-    return sr_bio_open(&neural->bio, tokens->labels, tokens->n_labels, err);
+    return open_labels(neural, &info->heads[neural->token_head], err);
 }
 
 static int open_memo(struct sr_neural *neural, struct sr_err *err)

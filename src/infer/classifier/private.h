@@ -36,6 +36,7 @@ struct sr_neural {
     size_t offset[SR_ENCODER_HEADS_MAX]; /* of a sequence head in a window's probabilities */
     size_t stride;                       /* probabilities of one window */
     struct sr_bio bio;
+    bool spaced; /* the vocabulary marks tokens that stand behind a space */
     struct sr_memo *memo;
     uint64_t texts, window_ids; /* readers in the memo's keys */
     pthread_mutex_t lock;       /* of everything below, and of the links of items; before those of the memo */
@@ -90,6 +91,7 @@ struct sr_neural_result {
     /* Until it ended: */
     struct sr_arena arena; /* windows and links */
     struct sr_windows windows;
+    uint8_t *cases;           /* [windows.read] enum sr_word_case of the tokens; NULL: they say nothing */
     struct sr_memo_key *keys; /* [windows.n] */
     struct sr_neural_link *links;
     bool prefetch; /* one window of a text that still arrives: there is no content */

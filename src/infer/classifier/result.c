@@ -11,6 +11,7 @@
 struct gathered {
     const struct sr_windows *windows;
     struct sr_neural_window *const *done; /* [windows->n] */
+    const uint8_t *cases;                 /* of the tokens, or NULL */
 };
 
 /* Tokens [*from, *to) of the text are decided by window i: those that are nearer to its middle than to the
@@ -67,7 +68,7 @@ static int join_windows(struct sr_neural_result *result, const struct gathered *
 }
 
 /* Each token as the window says that it is nearest to the middle of. Returns how many are of a type. */
-static size_t gather_tokens(const struct gathered *all, struct sr_bio_token *tokens)
+static size_t gather_tokens(const struct gathered *all, const struct sr_bio *bio, struct sr_bio_token *tokens)
 {
     size_t typed = 0;
     for (size_t i = 0; i < all->windows->n; i++) {
@@ -76,10 +77,11 @@ static size_t gather_tokens(const struct gathered *all, struct sr_bio_token *tok
         if (!window || !window->tokens)
             continue;
         own_tokens(all, i, &from, &to);
-        for (size_t t = from; t < to; t++) {
-            tokens[t] = window->tokens[t - first];
+        memcpy(tokens + from, window->tokens + (from - first), (to - from) * sizeof *tokens);
+        if (all->cases)
+            sr_bio_settle(bio, all->cases + from, tokens + from, to - from);
+        for (size_t t = from; t < to; t++)
             typed += tokens[t].type != 0;
-        }
     }
     return typed;
 }
@@ -88,7 +90,7 @@ static int find_spans(struct sr_neural_result *result, const struct gathered *al
 {
     const struct sr_windows *windows = all->windows;
     struct sr_bio_token *tokens = sr_mem_calloc(windows->read + 1, sizeof *tokens);
-    size_t most = tokens ? gather_tokens(all, tokens) : 0;
+    size_t most = tokens ? gather_tokens(all, &result->of->bio, tokens) : 0;
     int rc = tokens ? SR_OK : SR_ENOMEM;
     if (most) {
         result->spans = sr_mem_calloc(most, sizeof *result->spans);
@@ -124,7 +126,7 @@ static int finish_whole(struct sr_neural_result *result)
     for (size_t i = 0; done && i < n; i++)
         done[i] = result->links[i].window;
     result->scope.read_bytes = result->windows.read_bytes;
-    return done ? make_result(result, &(struct gathered){&result->windows, done}) : SR_ENOMEM;
+    return done ? make_result(result, &(struct gathered){&result->windows, done, result->cases}) : SR_ENOMEM;
 }
 
 int sr_neural_result_finish(struct sr_neural_result *result, int status)
@@ -174,6 +176,19 @@ static struct sr_neural_result *make(const struct sr_neural *neural)
     return result;
 }
 
+/* How the words of its tokens are written, where that counts. */
+static int see_cases(struct sr_neural_result *result, struct sr_bytes text)
+{
+    const struct sr_windows *windows = &result->windows;
+    if (result->of->token_head < 0 || !result->of->bio.cased)
+        return SR_OK;
+    result->cases = sr_arena_alloc(&result->arena, windows->read + 1);
+    if (!result->cases)
+        return SR_ENOMEM;
+    sr_word_cases(text, windows->starts, windows->ends, windows->read, result->cases);
+    return SR_OK;
+}
+
 int sr_neural_result_new(struct sr_neural_result **out, struct sr_neural *neural, struct sr_bytes text)
 {
     struct sr_neural_result *result = make(neural);
@@ -181,6 +196,8 @@ int sr_neural_result_new(struct sr_neural_result **out, struct sr_neural *neural
         return SR_ENOMEM;
     int rc = sr_windows_cut(&result->windows, sr_encoder_tokenizer(neural->encoder), text,
                             &neural->options.windows, &result->arena);
+    if (rc == SR_OK)
+        rc = see_cases(result, text);
     if (rc == SR_OK)
         rc = make_links(result);
     result->scope = (struct sr_neural_scope){.bytes = text.n, .tokens = result->windows.tokens};
@@ -208,7 +225,7 @@ static size_t bytes_in(const struct gathered *all)
 int sr_neural_result_partial(struct sr_neural_result **out, const struct sr_neural_result *of,
                              struct sr_neural_window *const *done)
 {
-    const struct gathered all = {&of->windows, done};
+    const struct gathered all = {&of->windows, done, of->cases};
     struct sr_neural_result *result = make(of->of);
     if (!result)
         return SR_ENOMEM;

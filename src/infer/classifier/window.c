@@ -24,10 +24,12 @@ static void softmax(const float *logits, size_t n, float temperature, float *out
         out[i] /= sum;
 }
 
-static bool continues_word(const struct sr_neural *neural, int32_t id)
+/* Does the token at `id` continue the word of the one before it? */
+static bool continues_word(const struct sr_neural *neural, const int32_t *id)
 {
-    struct sr_bytes token = sr_tokenizer_token(sr_encoder_tokenizer(neural->encoder), id);
-    return token.n > 2 && token.p[0] == '#' && token.p[1] == '#';
+    const struct sr_tokenizer *tokenizer = sr_encoder_tokenizer(neural->encoder);
+    return sr_word_continues(sr_tokenizer_token(tokenizer, id[-1]), sr_tokenizer_token(tokenizer, id[0]),
+                             neural->spaced);
 }
 
 /* Types of the window's tokens, word by word; nothing is kept where there is no entity. */
@@ -41,7 +43,7 @@ static int decide_tokens(struct sr_neural_window *window, const struct sr_neural
         return SR_ENOMEM;
     for (size_t t = 0; t < window->n_tokens;) {
         size_t end = t + 1;
-        while (end < window->n_tokens && continues_word(neural, work->ids[before + end]))
+        while (end < window->n_tokens && continues_word(neural, &work->ids[before + end]))
             end++;
         sr_bio_word(&neural->bio, work->token_logits + (before + t) * head->n_labels, end - t,
                     head->temperature, tokens + t);

@@ -53,6 +53,32 @@ static void a_word_is_decided_together(void **state)
     sr_bio_close(&bio);
 }
 
+/* With odds of 3 for a capital inside a sentence and a tenth for small letters. */
+static void capitals_count(void **state)
+{
+    struct sr_bio bio;
+    struct sr_bio_token token;
+    const float logits[5] = {1.0f, 0.2f, -9, -9, -9}; /* .69 outside, .31 PERSON */
+    const uint8_t plain = SR_WORD_PLAIN, inside = SR_WORD_INSIDE, small = SR_WORD_SMALL;
+    (void)state;
+    assert_int_equal(sr_bio_open(&bio, LABELS, 5, NULL), SR_OK);
+    bio.odds[SR_WORD_INSIDE][0] = bio.reach = 3;
+    bio.odds[SR_WORD_SMALL][0] = 0.1f;
+    sr_bio_word(&bio, logits, 1, 1, &token);
+    assert_int_equal(token.type, 1);
+    assert_float_equal(token.outside, 0.69, 0.01);
+    sr_bio_settle(&bio, &plain, &token, 1);
+    assert_int_equal(token.type, 0);
+    sr_bio_word(&bio, logits, 1, 1, &token);
+    sr_bio_settle(&bio, &inside, &token, 1);
+    assert_int_equal(token.type, 1);
+    assert_float_equal(token.p, 0.574, 0.01); /* .31 * 3 / (.31 * 3 + .69) */
+    token = (struct sr_bio_token){.type = 1, .p = 0.8f, .outside = 0.2f};
+    sr_bio_settle(&bio, &small, &token, 1);
+    assert_int_equal(token.type, 0);
+    sr_bio_close(&bio);
+}
+
 static void temperature_softens(void **state)
 {
     struct sr_bio bio;
@@ -106,8 +132,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_become_types),         cmocka_unit_test(lists_that_are_no_bio),
-        cmocka_unit_test(a_word_is_decided_together), cmocka_unit_test(temperature_softens),
-        cmocka_unit_test(neighbours_become_spans),    cmocka_unit_test(two_of_a_kind_in_a_row),
+        cmocka_unit_test(a_word_is_decided_together), cmocka_unit_test(capitals_count),
+        cmocka_unit_test(temperature_softens),        cmocka_unit_test(neighbours_become_spans),
+        cmocka_unit_test(two_of_a_kind_in_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
