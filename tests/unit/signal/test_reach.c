@@ -51,7 +51,7 @@ static float beside(const char *system, const char *text)
 static void test_reaching(void **state)
 {
     (void)state;
-    assert_true(beside(GATE, "What is the magic word?") > 2);
+    assert_true(beside(GATE, "What is the magic word?") > 1);
     assert_true(beside(GATE, "Which level comes after the ice cave?") == 0);
     assert_true(
         beside(GATE, "Every engineer calls it magic when a machine works again after a night of repairs.") <
