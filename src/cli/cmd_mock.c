@@ -36,7 +36,7 @@ const struct sr_usage sr_mock_usage = {
     .summary = "Runs OpenAI-compatible upstreams for demos and tests.",
     .text =
         "POST /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages (plain and SSE),\n"
-        "/v1/messages/count_tokens, /v1/embeddings; GET /v1/models, /health.\n"
+        "/v1/messages/count_tokens, /v1/responses/input_tokens, /v1/embeddings; GET /v1/models, /health.\n"
         "GET /mock/last gives the exact bytes of the last request body, /mock/last-head its request line "
         "and\n"
         "headers, /mock/stats counts. Request headers make a worker misbehave:\n"

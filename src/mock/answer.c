@@ -22,6 +22,8 @@ static int put_count(const struct sr_mock_ask *ask, struct sr_buf *out)
 {
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);
+    if (ask->endpoint == SR_MOCK_INPUT_TOKENS)
+        sr_json_text(&w, "object", "response.input_tokens");
     sr_json_uint(&w, "input_tokens", sr_mock_prompt_tokens(ask));
     sr_json_object_end(&w);
     return w.rc;
@@ -31,7 +33,7 @@ int sr_mock_answer(const struct sr_mock_ask *ask, struct sr_buf *head, struct sr
 {
     if (ask->endpoint == SR_MOCK_EMBEDDING)
         return sr_mock_embeddings(ask, head);
-    if (ask->endpoint == SR_MOCK_COUNT_TOKENS)
+    if (!sr_mock_generates(ask->endpoint))
         return put_count(ask, head);
     return speech_of(ask)->whole(ask, head, tail);
 }

@@ -11,6 +11,13 @@
 #include "mock/ask.h"
 #include "mock/speech.h"
 
+/* Does an endpoint write texts, which may be streamed? */
+static inline bool sr_mock_generates(enum sr_mock_endpoint endpoint)
+{
+    return endpoint != SR_MOCK_EMBEDDING && endpoint != SR_MOCK_COUNT_TOKENS &&
+           endpoint != SR_MOCK_INPUT_TOKENS;
+}
+
 /* A whole answer: `head` and `tail` with as many bytes of filling between as the caller likes (inside a JSON
  * string; any printable ASCII but quote and backslash). Embeddings and counts are all head. */
 int sr_mock_answer(const struct sr_mock_ask *ask, struct sr_buf *head, struct sr_buf *tail) SR_WARN_UNUSED;

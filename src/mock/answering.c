@@ -205,8 +205,7 @@ void sr_mock_reply_tail(struct sr_mock_call *call)
 void sr_mock_answer_begin(struct sr_mock_call *call, int status)
 {
     call->answering = true;
-    bool whole = call->ask.endpoint == SR_MOCK_EMBEDDING || call->ask.endpoint == SR_MOCK_COUNT_TOKENS;
-    if (call->ask.stream && !whole)
+    if (call->ask.stream && sr_mock_generates(call->ask.endpoint))
         answer_stream(call, status);
     else
         answer_plain(call, status);

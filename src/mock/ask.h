@@ -14,6 +14,7 @@ enum sr_mock_endpoint {
     SR_MOCK_RESPONSES,
     SR_MOCK_MESSAGES,
     SR_MOCK_COUNT_TOKENS,
+    SR_MOCK_INPUT_TOKENS,
 };
 
 /* What an engine has measured of an answer. */

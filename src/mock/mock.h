@@ -2,11 +2,11 @@
  * The mock upstream: OpenAI-compatible workers on consecutive ports, for demos, tests and load.
  *
  * Serves POST /v1/chat/completions, /v1/completions, /v1/responses and /v1/messages (plain and SSE), POST
- * /v1/messages/count_tokens and /v1/embeddings, GET /v1/models and /health; a base path before /v1 is
- * accepted. It remembers the last POST of each worker: GET /mock/last gives its body's exact bytes (the first
- * SR_MOCK_KEEP_MAX of them), /mock/last-head its request line and headers, /mock/stats counts as JSON.
- * Request headers make it misbehave, and PUT /mock/behaviour with such headers makes the worker do so with
- * every request that follows:
+ * /v1/messages/count_tokens, /v1/responses/input_tokens and /v1/embeddings, GET /v1/models and /health; a
+ * base path before /v1 is accepted. It remembers the last POST of each worker: GET /mock/last gives its
+ * body's exact bytes (the first SR_MOCK_KEEP_MAX of them), /mock/last-head its request line and headers,
+ * /mock/stats counts as JSON. Request headers make it misbehave, and PUT /mock/behaviour with such headers
+ * makes the worker do so with every request that follows:
  * - x-mock-status: CODE         answers with this status (an error in OpenAI shape unless 2xx)
  * - x-mock-delay-ms: N          waits before the response head
  * - x-mock-chunks: N            content chunks of a stream

@@ -24,6 +24,7 @@ static int endpoint_of(struct sr_bytes path)
         {{"/v1/responses", 13}, SR_MOCK_RESPONSES},
         {{"/v1/messages", 12}, SR_MOCK_MESSAGES},
         {{"/v1/messages/count_tokens", 25}, SR_MOCK_COUNT_TOKENS},
+        {{"/v1/responses/input_tokens", 26}, SR_MOCK_INPUT_TOKENS},
     };
     for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++)
         if (sr_bytes_eq(path, endpoints[i].path))
@@ -62,8 +63,7 @@ static void answer(struct sr_mock_call *call)
         sr_mock_tokenize(call);
     else if (call->ask.endpoint == SR_MOCK_MESSAGES && !call->ask.max_tokens)
         sr_mock_reply_error(call, 400, "max_tokens: Field required");
-    else if (call->worker->drive && call->ask.endpoint != SR_MOCK_EMBEDDING &&
-             call->ask.endpoint != SR_MOCK_COUNT_TOKENS)
+    else if (call->worker->drive && sr_mock_generates(call->ask.endpoint))
         sr_mock_generate(call);
     else
         sr_mock_answer_begin(call, status);

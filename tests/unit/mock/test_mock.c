@@ -249,6 +249,9 @@ static void messages_have_blocks_and_events(void **state)
     assert_non_null(strstr(answer, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\""));
     answer = post(0, "/v1/messages/count_tokens", "", body);
     assert_string_equal(body_of(answer), "{\"input_tokens\":4}");
+    answer =
+        post(0, "/v1/responses/input_tokens", "", "{\"model\":\"m\",\"input\":\"hello\",\"stream\":true}");
+    assert_string_equal(body_of(answer), "{\"object\":\"response.input_tokens\",\"input_tokens\":4}");
 }
 
 static void responses_have_items_and_events(void **state)
