@@ -206,6 +206,7 @@ struct sr_dialect_ops {
     bool takes_usage_option; /* `stream_options` asks for the usage of a stream */
     bool takes_chat_path;    /* a model's own path for chats replaces its path */
     bool keeps_state;        /* answers are kept, and later requests continue them by id */
+    const char *counts;      /* it counts the tokens of requests of this dialect; NULL: it does not count */
     bool embeds;             /* the encoder may answer it */
     bool takes_forms;        /* a request may be a multipart/form-data, whose fields are its members */
 

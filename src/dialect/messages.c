@@ -153,6 +153,7 @@ const struct sr_dialect_ops sr_dialect_messages = {
 /* Only the model that a request is counted for is chosen: what is counted is answered by no model. */
 const struct sr_dialect_ops sr_dialect_count_tokens = {
     .name = "count_tokens",
+    .counts = "messages",
     .path = "/v1/messages/count_tokens",
     .request = SR_DIALECT_TABLE(request),
     .answer = SR_DIALECT_TABLE(answer),

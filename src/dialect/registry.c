@@ -4,10 +4,10 @@
 #include "base/mem.h"
 
 static const struct sr_dialect_ops *const dialects[] = {
-    &sr_dialect_chat,         &sr_dialect_completions, &sr_dialect_embeddings, &sr_dialect_messages,
-    &sr_dialect_responses,    &sr_dialect_rerank,      &sr_dialect_score,      &sr_dialect_classify,
-    &sr_dialect_moderations,  &sr_dialect_tokenize,    &sr_dialect_speech,     &sr_dialect_images,
-    &sr_dialect_count_tokens, &sr_dialect_other,
+    &sr_dialect_chat,         &sr_dialect_completions, &sr_dialect_embeddings,   &sr_dialect_messages,
+    &sr_dialect_responses,    &sr_dialect_rerank,      &sr_dialect_score,        &sr_dialect_classify,
+    &sr_dialect_moderations,  &sr_dialect_tokenize,    &sr_dialect_speech,       &sr_dialect_images,
+    &sr_dialect_count_tokens, &sr_dialect_other,       &sr_dialect_input_tokens,
 };
 
 #define DIALECTS (sizeof dialects / sizeof dialects[0])

@@ -208,3 +208,26 @@ const struct sr_dialect_ops sr_dialect_responses = {
     .completion_stream = sr_responses_completion_stream,
     .stream_end = sr_responses_stream_end,
 };
+
+/* Only the model that a request is counted for is chosen, as with that of Messages. Kept items that it
+ * continues are counted; nothing of it is kept. */
+const struct sr_dialect_ops sr_dialect_input_tokens = {
+    .name = "input_tokens",
+    .path = "/v1/responses/input_tokens",
+    .counts = "responses",
+    .request = SR_DIALECT_TABLE(request),
+    .answer = SR_DIALECT_TABLE(answer),
+    .routes_auto = true,
+    .takes_system_prompt = true,
+    .system_member = "instructions",
+    .takes_tools = true,
+    .tool_form = SR_TOOL_FORM_FLAT,
+    .keeps_state = true,
+    .done = SR_OPENAI_DONE,
+    .event_kind = event_kind,
+    .error = sr_openai_error,
+    .error_event = sr_responses_error_event,
+    .completion = sr_responses_count,
+    .completion_stream = sr_responses_count,
+    .stream_end = sr_responses_stream_end,
+};

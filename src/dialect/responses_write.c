@@ -213,6 +213,12 @@ static int put_text_events(struct shape *shape, struct sr_buf *out)
     return rc ? rc : put_part_event(shape, true, out);
 }
 
+int sr_responses_count(const struct sr_completion *c, struct sr_buf *out)
+{
+    (void)c;
+    return sr_buf_append_bytes(out, SR_LIT("{\"object\":\"response.input_tokens\",\"input_tokens\":0}"));
+}
+
 int sr_responses_completion_stream(const struct sr_completion *c, struct sr_buf *out)
 {
     struct shape shape = shape_of(c);

@@ -103,6 +103,9 @@ int sr_tr_frame_end(struct sr_tr_stream *s) SR_WARN_UNUSED;
 struct sr_tr_api {
     const char *name; /* of its dialect */
     const char *path;
+    const char *count_path;   /* where the tokens of a request are counted */
+    const char *count_member; /* the number in the answer */
+    const char *count_object; /* its member `object`; NULL: it has none */
     /* SR_EPARSE and SR_EUNSUPPORTED fill the call's `err`; SR_ENOMEM. All are mandatory. */
     int (*read_request)(struct sr_tr *tr, sr_json_view root, struct sr_tr_request *out);
     int (*write_request)(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w);

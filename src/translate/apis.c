@@ -4,6 +4,8 @@
 const struct sr_tr_api sr_tr_chat = {
     .name = "chat",
     .path = "/v1/chat/completions",
+    .count_path = "/tokenize", /* of vLLM: the API itself has none */
+    .count_member = "count",
     .read_request = sr_tr_chat_read_request,
     .write_request = sr_tr_chat_write_request,
     .read_answer = sr_tr_chat_read_answer,
@@ -16,6 +18,9 @@ const struct sr_tr_api sr_tr_chat = {
 const struct sr_tr_api sr_tr_responses = {
     .name = "responses",
     .path = "/v1/responses",
+    .count_path = "/v1/responses/input_tokens",
+    .count_member = "input_tokens",
+    .count_object = "response.input_tokens",
     .read_request = sr_tr_responses_read_request,
     .write_request = sr_tr_responses_write_request,
     .read_answer = sr_tr_responses_read_answer,
@@ -29,6 +34,8 @@ const struct sr_tr_api sr_tr_responses = {
 const struct sr_tr_api sr_tr_messages = {
     .name = "messages",
     .path = "/v1/messages",
+    .count_path = "/v1/messages/count_tokens",
+    .count_member = "input_tokens",
     .read_request = sr_tr_messages_read_request,
     .write_request = sr_tr_messages_write_request,
     .read_answer = sr_tr_messages_read_answer,
@@ -54,7 +61,7 @@ int sr_translate_api_named(const char *name)
     return -1;
 }
 
-const char *sr_translate_path(enum sr_translate_api api)
+const char *sr_translate_path(enum sr_translate_api api, bool counts)
 {
-    return sr_tr_api_of(api)->path;
+    return counts ? sr_tr_api_of(api)->count_path : sr_tr_api_of(api)->path;
 }

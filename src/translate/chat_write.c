@@ -289,23 +289,14 @@ static void write_format(const struct sr_tr_request *request, struct sr_json_wri
     sr_json_object_end(w);
 }
 
-int sr_tr_chat_write_request(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+/* What a request says beside the conversation and its tools. */
+static void write_options(const struct sr_tr_request *request, struct sr_json_writer *w)
 {
-    int rc = SR_OK;
-    if (!sr_json_view_eq(request->summary, "auto")) /* what servers do here anyway */
-        sr_tr_lost(tr, request->summary, "reasoning.summary");
-    sr_json_object(w, NULL);
-    sr_tr_put(w, "model", request->model);
-    sr_json_array(w, "messages");
-    for (const struct sr_tr_turn *turn = request->turns; turn && !rc; turn = turn->next)
-        rc = write_turn(tr, turn, w);
-    sr_json_array_end(w);
     sr_tr_put(w, "max_completion_tokens", request->max_tokens);
     sr_tr_put(w, "temperature", request->temperature);
     sr_tr_put(w, "top_p", request->top_p);
     sr_tr_put(w, "top_k", request->top_k);
     sr_tr_put(w, "stop", request->stop);
-    write_tools(tr, request, w);
     write_choice(request, w);
     write_format(request, w);
     if (request->thinking == SR_TR_THINKING_ON)
@@ -323,6 +314,22 @@ int sr_tr_chat_write_request(struct sr_tr *tr, const struct sr_tr_request *reque
     sr_tr_put(w, "stream", request->stream);
     if (sr_json_view_bool(request->stream, false))
         sr_json_raw(w, "stream_options", SR_LIT("{\"include_usage\":true}"));
+}
+
+int sr_tr_chat_write_request(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    int rc = SR_OK;
+    if (!sr_json_view_eq(request->summary, "auto")) /* what servers do here anyway */
+        sr_tr_lost(tr, request->summary, "reasoning.summary");
+    sr_json_object(w, NULL);
+    sr_tr_put(w, "model", request->model);
+    sr_json_array(w, "messages");
+    for (const struct sr_tr_turn *turn = request->turns; turn && !rc; turn = turn->next)
+        rc = write_turn(tr, turn, w);
+    sr_json_array_end(w);
+    write_tools(tr, request, w);
+    if (!tr->settings->counts)
+        write_options(request, w);
     sr_json_object_end(w);
     return rc;
 }

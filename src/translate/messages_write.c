@@ -254,7 +254,8 @@ int sr_tr_messages_write_request(struct sr_tr *tr, const struct sr_tr_request *r
     int64_t limit = sr_tr_messages_limit(tr, request);
     sr_json_object(w, NULL);
     sr_tr_put(w, "model", request->model);
-    sr_json_int(w, "max_tokens", limit);
+    if (!tr->settings->counts)
+        sr_json_int(w, "max_tokens", limit);
     int rc = write_system(tr, request, w);
     if (!rc)
         rc = write_turns(tr, request, w);

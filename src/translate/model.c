@@ -113,6 +113,27 @@ void sr_tr_fields(struct sr_tr *tr, const char *where, sr_json_view object, cons
     }
 }
 
+void sr_tr_request_keep_counted(struct sr_tr_request *request)
+{
+    sr_json_view *const others[] = {
+        &request->stream,
+        &request->max_tokens,
+        &request->temperature,
+        &request->top_p,
+        &request->top_k,
+        &request->stop,
+        &request->user,
+        &request->safety_identifier,
+        &request->metadata,
+        &request->service_tier,
+        &request->store,
+        &request->prompt_cache_key,
+        &request->prompt_cache_retention,
+    };
+    for (size_t i = 0; i < SR_TR_COUNT(others); i++)
+        *others[i] = (sr_json_view){0};
+}
+
 int sr_tr_word(sr_json_view value, const char *const *words)
 {
     for (int i = 0; words[i]; i++)

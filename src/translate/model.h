@@ -180,6 +180,9 @@ struct sr_tr_part *sr_tr_part_new(struct sr_tr *tr, struct sr_tr_parts *parts, e
 struct sr_tr_turn *sr_tr_turn_new(struct sr_tr *tr, struct sr_tr_request *request, enum sr_tr_role role);
 struct sr_tr_tool *sr_tr_tool_new(struct sr_tr *tr, struct sr_tr_request *request);
 
+/* Leaves of a request what its prompt is made of: what is sent where its tokens are counted. */
+void sr_tr_request_keep_counted(struct sr_tr_request *request);
+
 /* The word of a string value out of a list that ends with NULL; -1: none of them. */
 int sr_tr_word(sr_json_view value, const char *const *words);
 

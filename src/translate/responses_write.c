@@ -295,7 +295,8 @@ static void write_text_options(const struct sr_tr_request *request, struct sr_js
     sr_json_object_end(w);
 }
 
-static void write_reasoning_options(const struct sr_tr_request *request, struct sr_json_writer *w)
+static void write_reasoning_options(const struct sr_tr *tr, const struct sr_tr_request *request,
+                                    struct sr_json_writer *w)
 {
     bool on = request->thinking == SR_TR_THINKING_ON;
     bool off = request->thinking == SR_TR_THINKING_OFF && request->effort.p;
@@ -306,7 +307,7 @@ static void write_reasoning_options(const struct sr_tr_request *request, struct 
             sr_tr_put(w, "summary", request->summary);
         sr_json_object_end(w);
     }
-    if (on) /* nothing is stored, so reasoning comes back only by its content */
+    if (on && !tr->settings->counts) /* nothing is stored, so reasoning comes back only by its content */
         sr_json_raw(w, "include", SR_LIT("[\"reasoning.encrypted_content\"]"));
 }
 
@@ -333,14 +334,15 @@ int sr_tr_responses_write_request(struct sr_tr *tr, const struct sr_tr_request *
     write_tools(tr, request, w);
     write_choice(request, w);
     write_text_options(request, w);
-    write_reasoning_options(request, w);
+    write_reasoning_options(tr, request, w);
     sr_tr_put(w, "user", request->user);
     sr_tr_put(w, "safety_identifier", request->safety_identifier);
     sr_tr_put(w, "metadata", request->metadata);
     sr_tr_put(w, "service_tier", request->service_tier);
     sr_tr_put(w, "prompt_cache_key", request->prompt_cache_key);
     sr_tr_put(w, "prompt_cache_retention", request->prompt_cache_retention);
-    sr_json_bool(w, "store", sr_json_view_bool(request->store, false));
+    if (!tr->settings->counts)
+        sr_json_bool(w, "store", sr_json_view_bool(request->store, false));
     sr_tr_put(w, "stream", request->stream);
     sr_json_object_end(w);
     return rc;

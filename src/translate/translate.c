@@ -36,6 +36,8 @@ int sr_translate_request(enum sr_translate_api from, enum sr_translate_api to, s
     int rc = open_root(&tr, body, &root);
     if (!rc)
         rc = sr_tr_api_of(from)->read_request(&tr, root, &request);
+    if (settings->counts)
+        sr_tr_request_keep_counted(&request);
     if (!rc)
         rc = sr_buf_reserve(out, body.n + 256);
     if (!rc)
@@ -60,6 +62,27 @@ int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, st
     if (!rc)
         rc = sr_tr_api_of(to)->write_answer(&tr, &answer, &w);
     return close_out(&w, before, rc);
+}
+
+int sr_translate_count(enum sr_translate_api from, enum sr_translate_api to, struct sr_bytes body,
+                       struct sr_buf *out)
+{
+    struct sr_json_writer w = sr_json_writer_of(out);
+    const struct sr_tr_api *writer = sr_tr_api_of(to);
+    size_t before = out->len;
+    sr_json_view root;
+    int64_t n;
+    if (body.n > SR_TRANSLATE_BODY_MAX)
+        return SR_ELIMIT;
+    if (sr_json_view_open(&root, body, NULL) ||
+        !sr_json_view_int(sr_json_view_get(root, sr_tr_api_of(from)->count_member), &n) || n < 0)
+        return SR_EPARSE;
+    sr_json_object(&w, NULL);
+    if (writer->count_object)
+        sr_json_text(&w, "object", writer->count_object);
+    sr_json_int(&w, writer->count_member, n);
+    sr_json_object_end(&w);
+    return close_out(&w, before, SR_OK);
 }
 
 /* ---- errors ---- */

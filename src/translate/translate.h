@@ -51,14 +51,16 @@ struct sr_translate_settings {
     int64_t max_tokens;    /* for requests to Messages, which must limit their answer: the limit of requests
                               that have none; 0: SR_TRANSLATE_MAX_TOKENS */
     bool usage;            /* for streams to a chat: the client asked for the usage */
+    bool counts;           /* for requests: only their tokens are counted; the rest of them is left out */
 };
 
 #define SR_TRANSLATE_MAX_TOKENS 4096
 
 /* The API of the dialect `name` ("chat", "responses", "messages"); -1: it is not translated. */
 int sr_translate_api_named(const char *name);
-/* The path of its endpoint. */
-const char *sr_translate_path(enum sr_translate_api api);
+/* The path of its endpoint; `counts`: of the one that counts the tokens of a request. Chat completions have
+ * none of their own: it is vLLM's. */
+const char *sr_translate_path(enum sr_translate_api api, bool counts);
 
 /* Appends the request `body` of API `from` as one of API `to` (another one) to `out`. `warnings` is added to.
  * `arena` is used for memory of the call. SR_EPARSE: no JSON, or a required member is missing or of a wrong
@@ -74,6 +76,11 @@ int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, st
                         const struct sr_translate_settings *settings, struct sr_arena *arena,
                         struct sr_buf *out, struct sr_translate_warnings *warnings,
                         struct sr_err *err) SR_WARN_UNUSED;
+
+/* The same with the number of tokens of a request: an answer of the `counts` path of `from`. SR_EPARSE: it
+ * has no such number. */
+int sr_translate_count(enum sr_translate_api from, enum sr_translate_api to, struct sr_bytes body,
+                       struct sr_buf *out) SR_WARN_UNUSED;
 
 /* Appends the body of an error of the HTTP status `status`; a body that is no error of any API becomes its
  * message, cut at 2 KiB. SR_ELIMIT, SR_ENOMEM. */

@@ -1,7 +1,8 @@
 /*
  * Requests, answers, errors and streams of each API into each other one. First byte: what and which
- * direction; second: the size of chunks. What comes out is JSON, a stream's events too, and does not depend
- * on where its bytes were cut; what is refused leaves nothing behind; comments of streams are plain names.
+ * direction, its highest bit: only tokens are counted; second: the size of chunks. What comes out is JSON, a
+ * stream's events too, and does not depend on where its bytes were cut; what is refused leaves nothing
+ * behind; comments of streams are plain names.
  */
 #include "base/json_read.h"
 #include "translate/translate.h"
@@ -22,21 +23,24 @@ static void check_json(struct sr_bytes text)
     must(sr_json_view_open(&root, text, NULL) == SR_OK);
 }
 
-static void check_whole(int kind, enum sr_translate_api from, enum sr_translate_api to, struct sr_bytes in)
+static void check_whole(int kind, bool counts, enum sr_translate_api from, enum sr_translate_api to,
+                        struct sr_bytes in)
 {
-    struct sr_translate_settings settings = {.now_s = 1, .asked = in};
+    struct sr_translate_settings settings = {.now_s = 1, .asked = in, .counts = counts};
     struct sr_translate_warnings warnings = {.n = 0};
     struct sr_err err = {.code = 0};
     struct sr_arena arena;
     struct sr_buf out;
     sr_arena_init(&arena, MEMORY);
     sr_buf_init(&out, MEMORY);
+    bool count = kind == 1 && counts;
     int rc = kind == 0   ? sr_translate_request(from, to, in, &settings, &arena, &out, &warnings, &err)
+             : count     ? sr_translate_count(from, to, in, &out)
              : kind == 1 ? sr_translate_answer(from, to, in, &settings, &arena, &out, &warnings, &err)
                          : sr_translate_error(to, 500, in, &arena, &out);
     must(rc || out.len);
     if (rc)
-        must(out.len == 0 && (rc != SR_EPARSE || err.message[0]));
+        must(out.len == 0 && (rc != SR_EPARSE || count || err.message[0]));
     else
         check_json(sr_buf_view(&out));
     must(warnings.n <= SR_TRANSLATE_WARNINGS_MAX);
@@ -99,12 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 3 || size > 1 << 15)
         return 0;
-    int kind = bytes[0] & 3, direction = (bytes[0] >> 2) % 6;
+    int kind = bytes[0] & 3, direction = (bytes[0] >> 2 & 31) % 6;
     int from = direction / 2, to = (from + 1 + direction % 2) % 3;
     struct sr_bytes in = sr_bytes_of(bytes + 2, size - 2);
     if (kind == 3)
         check_stream((enum sr_translate_api)from, (enum sr_translate_api)to, in, 1 + bytes[1] % 50u);
     else
-        check_whole(kind, (enum sr_translate_api)from, (enum sr_translate_api)to, in);
+        check_whole(kind, bytes[0] >> 7, (enum sr_translate_api)from, (enum sr_translate_api)to, in);
     return 0;
 }

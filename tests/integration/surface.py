@@ -25,6 +25,7 @@ BASES = {
     "messages": {**CHAT, "max_tokens": 16},
     "count_tokens": CHAT,
     "responses": {"model": "MODEL", "input": HARMLESS},
+    "input_tokens": {"model": "MODEL", "input": HARMLESS},
     "rerank": {"model": "MODEL", "query": HARMLESS, "documents": [HARMLESS]},
     "score": {"model": "MODEL", "text_1": HARMLESS, "text_2": HARMLESS},
     "classify": {"model": "MODEL", "input": HARMLESS},

@@ -9,7 +9,8 @@ from attack_site import MODELS, Case, fill, run, site  # noqa: F401 (a fixture)
 from recorders import Raw
 
 INFERENCE = {"/v1/chat/completions": "chat", "/v1/completions": "completions", "/v1/embeddings": "embeddings",
-             "/v1/messages": "messages", "/v1/responses": "responses", "/v1/score": "score", "/v1/rerank": "rerank"}
+             "/v1/messages": "messages", "/v1/responses": "responses", "/v1/responses/input_tokens": "input_tokens",
+             "/v1/score": "score", "/v1/rerank": "rerank"}
 MANAGEMENT = ["/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/collective_rpc", "/sleep", "/v1/files", "/v1/batches",
               "/invocations"]
 FORGED = {"x-selected-model": "forged", "x-vsr-selected-model": "forged", "x-vsr-category": "forged", "x-vsr-skip-processing": "true",

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, ConfigDict
 
 ENDPOINTS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/messages", "/v1/messages/count_tokens",
-             "/v1/responses", "/v1/score", "/score", "/v1/rerank", "/v2/rerank", "/rerank", "/v1/classify",
+             "/v1/responses", "/v1/responses/input_tokens", "/v1/score", "/score", "/v1/rerank", "/v2/rerank", "/rerank", "/v1/classify",
              "/classify", "/v1/pooling", "/pooling", "/v1/moderations", "/v1/audio/speech",
              "/v1/audio/transcriptions", "/v1/images/generations", "/v1/images/edits", "/v1/images/variations",
              "/v1/tokenize", "/tokenize", "/v1/detokenize", "/detokenize", "/v1/load_lora_adapter",

@@ -186,6 +186,21 @@ static void refuse_unusable(sr_exchange *x, const char *why)
     sr_exchange_refuse(x, &refusal);
 }
 
+/* A backend that does not count tokens, or answers something else. Its address is not for clients. */
+static void refuse_uncounted(sr_exchange *x)
+{
+    const struct sr_verdict *v = &x->verdict;
+    struct sr_refusal refusal;
+    sr_refuse(
+        &refusal, 501, "count_unsupported", NULL,
+        "The tokens were not counted: the backend of the model \"%.100s\" answered %d without a count to "
+        "POST %.*s. Name a model whose backend can count, or count in the client.",
+        x->record.model_name, x->answer.status, (int)(v->target.n < 128 ? v->target.n : 128), v->target.p);
+    refusal.reason = "count_unsupported";
+    sr_exchange_note_answer(x);
+    sr_exchange_refuse(x, &refusal);
+}
+
 static const char unknown_coding[] = "the upstream's answer has a content-encoding that cannot be undone";
 
 bool sr_exchange_answer_refused(sr_exchange *x)
@@ -207,6 +222,8 @@ static enum sr_answer_step take_step(sr_exchange *x, enum sr_answer_step step, b
     note_finding(x);
     if (!blocked && answer->guard.ended)
         refuse_answer(x, step);
+    else if (step == SR_ANSWER_REPLACE && answer->translation.failed && x->translation->settings.counts)
+        refuse_uncounted(x);
     else if (step == SR_ANSWER_REPLACE && answer->translation.failed)
         refuse_unusable(x, "the upstream's answer cannot be translated into the API of the request");
     sr_exchange_store_answer(x);

@@ -73,7 +73,7 @@ static int ask_of(struct sr_exchange *x, const struct sr_router_pool *pool, stru
 static bool wants_tokens(const struct sr_exchange *x, const struct sr_router_pool *pool)
 {
     const struct sr_dialect_ops *dialect = x->body.doc.dialect;
-    bool readable = x->translation ? x->translation->upstream == SR_TRANSLATE_CHAT
+    bool readable = x->translation ? x->translation->upstream == SR_TRANSLATE_CHAT && !dialect->counts
                                    : dialect == &sr_dialect_chat || dialect == &sr_dialect_completions;
     return readable && sr_pool_group_needs(pool->group) & (SR_POOL_NEEDS_KV | SR_POOL_USES_KV) &&
            pool->entry && (pool->prompts || pool->entry->kv_events.tokenize[0]) &&

@@ -43,13 +43,24 @@ const struct sr_phase sr_phase_pick = {.part = SR_PART_PICK,
 
 /* ---- the verdict ---- */
 
+/* Where the upstream counts the tokens of a translated request: workers may have a path of their own. */
+static struct sr_bytes count_path(const sr_exchange *x)
+{
+    const struct sr_router_pool *pool = sr_exchange_pool(x);
+    const char *own =
+        pool->entry && x->translation->upstream == SR_TRANSLATE_CHAT ? pool->entry->kv_events.tokenize : "";
+    return sr_bytes_str(own[0] ? own : sr_translate_path(x->translation->upstream, true));
+}
+
 /* The path of the upstream's request; `p` NULL when it is out of memory. */
 static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *model)
 {
+    if (x->translation && x->translation->settings.counts)
+        return count_path(x);
     bool chat =
         x->translation ? x->translation->upstream == SR_TRANSLATE_CHAT : x->body.doc.dialect->takes_chat_path;
     if (x->translation && !(chat && model->chat_path.n))
-        return sr_bytes_str(sr_translate_path(x->translation->upstream));
+        return sr_bytes_str(sr_translate_path(x->translation->upstream, false));
     if (!model->chat_path.n || !chat)
         return x->head.path.target;
     return sr_bytes_str(sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.path.query.n,

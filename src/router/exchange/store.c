@@ -71,7 +71,7 @@ size_t sr_exchange_store_max(const sr_exchange *x)
     const struct sr_request *doc = &x->body.doc;
     bool refused = doc->at.store != SR_SPAN_NONE && doc->spans[doc->at.store].kind == SR_JSON_FALSE;
     bool read = !x->body.passing && x->recall.purpose == SR_PURPOSE_SERVE;
-    return read && !refused && sr_exchange_keeps_state(x)
+    return read && !refused && !doc->dialect->counts && sr_exchange_keeps_state(x)
                ? x->router->config->global.responses.max_entry_bytes
                : 0;
 }

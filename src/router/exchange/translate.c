@@ -12,11 +12,17 @@
 
 #define ARENA_MAX ((size_t)512 << 20)
 
+/* The API of the client; -1: it is not translated. */
+static int api_of_client(const struct sr_dialect_ops *dialect)
+{
+    return sr_translate_api_named(dialect->counts ? dialect->counts : dialect->name);
+}
+
 /* The API into which the request is translated for an upstream that speaks `to`; -1: it is sent as it is. */
 static int between(const struct sr_exchange *x, int to)
 {
     const struct sr_dialect_ops *dialect = x->body.doc.dialect;
-    int from = sr_translate_api_named(dialect->name);
+    int from = api_of_client(dialect);
     bool its_own = dialect->path && sr_bytes_eq(x->head.path.path, sr_bytes_str(dialect->path));
     return from < 0 || to < 0 || from == to || !its_own ? -1 : to;
 }
@@ -118,12 +124,13 @@ static int translate_into(sr_exchange *x, int to, struct sr_err *err)
     struct sr_bytes *slice = sr_arena_alloc(&x->arena, sizeof *slice);
     if (!translation || !slice)
         return SR_ENOMEM;
-    translation->client = (enum sr_translate_api)sr_translate_api_named(doc->dialect->name);
+    translation->client = (enum sr_translate_api)api_of_client(doc->dialect);
     translation->upstream = (enum sr_translate_api)to;
     translation->settings = (struct sr_translate_settings){
         .asked = sr_buf_view(&x->body.bytes),
         .now_s = sr_clock_wall_ns() / SR_NS_PER_S,
         .usage = x->edited.hidden_usage || sr_request_is_true(doc, doc->at.include_usage),
+        .counts = doc->dialect->counts != NULL,
     };
     int rc = translate_body(x, translation, err);
     if (rc)

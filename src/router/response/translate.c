@@ -11,7 +11,7 @@ void sr_answer_translation_begin(struct sr_answer_translation *t, struct sr_tran
     *t = (struct sr_answer_translation){.of = of, .status = status};
     sr_buf_init(&t->gathered, GATHERED_MAX);
     sr_buf_init(&t->out, OUT_MAX);
-    if (streams)
+    if (streams && !of->settings.counts)
         t->failed = sr_translate_stream_new(&t->stream, of->upstream, of->client, &of->settings) != SR_OK;
 }
 
@@ -36,6 +36,19 @@ static enum sr_answer_step take_events(struct sr_answer_translation *t, struct s
     return SR_ANSWER_GO;
 }
 
+/* Statuses of an upstream that does not have the endpoint. */
+static bool has_no_count(int status)
+{
+    return status == 404 || status == 405 || status == 501;
+}
+
+static int take_count(struct sr_answer_translation *t)
+{
+    if (has_no_count(t->status))
+        return SR_EUNSUPPORTED;
+    return sr_translate_count(t->of->upstream, t->of->client, sr_buf_view(&t->gathered), &t->out);
+}
+
 static enum sr_answer_step take_whole(struct sr_answer_translation *t, struct sr_bytes in, bool last)
 {
     struct sr_translation *of = t->of;
@@ -45,7 +58,9 @@ static enum sr_answer_step take_whole(struct sr_answer_translation *t, struct sr
         return SR_ANSWER_HOLD;
     sr_arena_init(&arena, ARENA_MAX);
     int rc = SR_EINVAL;
-    if (!t->failed && t->status / 100 == 2)
+    if (!t->failed && of->settings.counts && (t->status / 100 == 2 || has_no_count(t->status)))
+        rc = take_count(t);
+    else if (!t->failed && t->status / 100 == 2)
         rc = sr_translate_answer(of->upstream, of->client, sr_buf_view(&t->gathered), &of->settings, &arena,
                                  &t->out, &of->lost, NULL);
     else if (!t->failed)

@@ -44,7 +44,7 @@ static void same_warnings(const json_t *row, const struct sr_translate_warnings 
 {
     const json_t *wanted = json_object_get(row, "warnings");
     if (json_array_size(wanted) != warnings->n || warnings->more)
-        fail_msg("%s: %zu warnings", text_of(row, "name"), warnings->n);
+        fail_msg("%s: %zu warnings, the first %s", text_of(row, "name"), warnings->n, warnings->items[0]);
     for (size_t i = 0; i < warnings->n; i++)
         assert_string_equal(warnings->items[i], json_string_value(json_array_get(wanted, i)));
 }
@@ -66,7 +66,9 @@ static void check_rows(const char *name, translate function)
         struct sr_buf out;
         char *in = json_dumps(json_object_get(row, "in"), JSON_COMPACT);
         char *asked = json_dumps(json_object_get(row, "asked"), JSON_COMPACT);
-        struct sr_translate_settings settings = {.now_s = 1700000000, .asked = sr_bytes_str(asked)};
+        struct sr_translate_settings settings = {.now_s = 1700000000,
+                                                 .asked = sr_bytes_str(asked),
+                                                 .counts = json_is_true(json_object_get(row, "counts"))};
         sr_arena_init(&arena, MEMORY);
         sr_buf_init(&out, MEMORY);
         int rc = function(api_of(row, "from"), api_of(row, "to"), sr_bytes_str(in), &settings, &arena, &out,
@@ -99,6 +101,29 @@ static void test_answers(void **state)
 {
     (void)state;
     check_rows("answers", sr_translate_answer);
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    json_t *rows = load("counts"), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        struct sr_buf out;
+        sr_buf_init(&out, MEMORY);
+        int rc = sr_translate_count(api_of(row, "from"), api_of(row, "to"), sr_bytes_str(text_of(row, "in")),
+                                    &out);
+        if (json_is_null(json_object_get(row, "out"))) {
+            assert_int_equal(rc, SR_EPARSE);
+            assert_int_equal(out.len, 0);
+        } else {
+            assert_int_equal(rc, SR_OK);
+            same(row, sr_buf_view(&out), json_object_get(row, "out"));
+        }
+        sr_buf_dispose(&out);
+    }
+    json_decref(rows);
 }
 
 static void test_errors(void **state)
@@ -321,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_requests), cmocka_unit_test(test_answers),
         cmocka_unit_test(test_errors),   cmocka_unit_test(test_streams),
         cmocka_unit_test(test_limits),   cmocka_unit_test(test_events_go_at_once),
+        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
