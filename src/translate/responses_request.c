@@ -309,7 +309,7 @@ static void read_text_options(struct sr_tr *tr, sr_json_view value, struct sr_tr
 struct raw_request {
     sr_json_view instructions, input, max_output_tokens, tools, tool_choice, text, reasoning, include;
     sr_json_view previous_response_id, conversation, prompt, background, truncation, parallel_tool_calls;
-    sr_json_view stream_options;
+    sr_json_view stream_options, store;
     struct sr_tr_request r;
 };
 
@@ -345,7 +345,7 @@ static const struct sr_tr_field fields[] = {
     R(background),
     R(truncation),
     R(parallel_tool_calls),
-    SR_TR_IGNORE("store"),
+    R(store),
     R(stream_options),
 };
 
@@ -388,6 +388,8 @@ static void read_options(struct sr_tr *tr, const struct raw_request *raw, struct
     while (sr_json_view_is_array(raw->include) && sr_json_view_next(raw->include, &at, NULL, &value))
         if (!sr_json_view_eq(value, "reasoning.encrypted_content"))
             sr_tr_warn(tr, "include.", sr_tr_inner(value));
+    if (!tr->settings->stores && sr_json_view_bool(raw->store, false)) /* the upstream cannot keep it */
+        sr_tr_warn(tr, "store", SR_LIT(""));
     if (!sr_json_view_eq(raw->truncation, "disabled"))
         sr_tr_lost(tr, raw->truncation, "truncation");
     read_text_options(tr, raw->text, out);

@@ -52,6 +52,7 @@ struct sr_translate_settings {
                               that have none; 0: SR_TRANSLATE_MAX_TOKENS */
     bool usage;            /* for streams to a chat: the client asked for the usage */
     bool counts;           /* for requests: only their tokens are counted; the rest of them is left out */
+    bool stores;           /* for requests of Responses: the response is kept for those that ask for it */
 };
 
 #define SR_TRANSLATE_MAX_TOKENS 4096

@@ -182,6 +182,17 @@ def test_guards_read_what_is_counted(site, mock, client, upstream):
     assert request(mock.port, "GET", "/mock/stats").json()["requests"] == before
 
 
+@pytest.mark.parametrize("store", [True, False, None])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_store_is_named_where_nobody_keeps_the_response(start, mock, enabled, store):
+    gateway = start.gateway(SITE.format(port=mock.port, more=f", responses: {{enabled: {json.dumps(enabled)}}}"))
+    for upstream in ("bare", "messages"):
+        body = {"model": upstream, "input": "hello", **({} if store is None else {"store": store})}
+        answer = gateway.post(body, path="/v1/responses")
+        assert answer.status == 200
+        assert answer.headers.get("x-vsr-protocol-warnings") == ("store" if store and not enabled else None)
+
+
 # ---- the second door
 
 @pytest.fixture(params=["BUFFERED", "FULL_DUPLEX"])

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "router/exchange/reply.h"
+#include "router/exchange/store.h"
 
 #define ARENA_MAX ((size_t)512 << 20)
 
@@ -131,6 +132,7 @@ static int translate_into(sr_exchange *x, int to, struct sr_err *err)
         .now_s = sr_clock_wall_ns() / SR_NS_PER_S,
         .usage = x->edited.hidden_usage || sr_request_is_true(doc, doc->at.include_usage),
         .counts = doc->dialect->counts != NULL,
+        .stores = sr_exchange_keeps_state(x),
     };
     int rc = translate_body(x, translation, err);
     if (rc)

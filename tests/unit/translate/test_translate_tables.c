@@ -68,7 +68,8 @@ static void check_rows(const char *name, translate function)
         char *asked = json_dumps(json_object_get(row, "asked"), JSON_COMPACT);
         struct sr_translate_settings settings = {.now_s = 1700000000,
                                                  .asked = sr_bytes_str(asked),
-                                                 .counts = json_is_true(json_object_get(row, "counts"))};
+                                                 .counts = json_is_true(json_object_get(row, "counts")),
+                                                 .stores = json_is_true(json_object_get(row, "stores"))};
         sr_arena_init(&arena, MEMORY);
         sr_buf_init(&out, MEMORY);
         int rc = function(api_of(row, "from"), api_of(row, "to"), sr_bytes_str(in), &settings, &arena, &out,
