@@ -26,7 +26,7 @@ def kind(field):
         items = field["items"]
         if "$ref" in items:
             return "list of " + link(items["$ref"])
-        if "oneOf" in items:
+        if "configuration" in items.get("anyOf", [{}])[0].get("properties", {}):
             return "list of `{type, configuration}`"
         return "list of lists of text" if items.get("type") == "array" else "list of text"
     if main == "object":
@@ -52,7 +52,7 @@ def link(reference):
 
 
 def acting(section):
-    return [(key, field) for key, field in section["properties"].items() if not is_idle(field)]
+    return [(key, field) for key, field in section["properties"].items() if not is_idle(field) and "x-older" not in field]
 
 
 def is_idle(field):
@@ -63,7 +63,7 @@ def table(section):
     if not acting(section):
         return "No key of it acts."
     rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    required = section.get("required", [])
+    required = section.get("then", {}).get("required", [])
     for key, field in acting(section):
         text, default = field["description"], field.get("default")
         note = ""
@@ -82,6 +82,8 @@ def idle(schema):
         name = name.replace("-", " ")
         reasons = {}
         for key, field in section["properties"].items():
+            if "x-older" in field:
+                continue
             state = "inert" if "x-inert" in field else "refused" if "x-refused" in field else "acts"
             reasons.setdefault((state, field["description"] if is_idle(field) else ""), []).append(key)
         if all(state == "acts" for state, _ in reasons):
@@ -103,6 +105,7 @@ def meanings():
 
 def main():
     schema = json.loads((ROOT / "docs/semroute.schema.json").read_text())
+    schema["$defs"] = {name: section for name, section in schema["$defs"].items() if "properties" in section}
     parts = ["### configuration\n", table(schema)]
     for name, section in schema["$defs"].items():
         parts += [f"\n### {name.replace('-', ' ')}\n", textwrap.fill(section["description"], 120) + "\n", table(section)]

@@ -1,10 +1,7 @@
 """`check`, `migrate` and the JSON Schema as users see them: positions, hints, exit codes, files that then route."""
-import copy
 import json
 
-import jsonschema
 import pytest
-import yaml
 from conftest import ROOT, chat, semroute
 from keys_site import MATH
 
@@ -184,29 +181,6 @@ def test_a_tokenizer_that_is_none_is_named_with_its_place(file, tmp_path):
     assert started.returncode != 0 and f"{file}:{line}:54: error: `tokenizer`: {wrong}: " in started.stderr, started.stderr
     wrong.unlink()
     assert f"{file}:{line}:54: error: `tokenizer`: cannot open `{wrong}`" in check(file, text).stdout
-
-
-def test_the_schema_knows_good_files_and_a_misspelt_key():
-    schema = json.loads(semroute("check", "--schema").stdout)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert schema == json.loads((ROOT / "docs" / "semroute.schema.json").read_text())
-    validator = jsonschema.Draft202012Validator(schema)
-    for path in (ROOT / "examples" / "semroute.yaml", ROOT / "src" / "config" / "builtin.yaml", DATA / "full.yaml"):
-        assert not list(validator.iter_errors(yaml.safe_load(path.read_text()))), path
-    good = yaml.safe_load(GOOD)
-    assert validator.is_valid(good)
-    for place, key in ((("routing", "decisions", 0), "priorty"), (("routing", "signals", "keywords", 0), "treshold"),
-                       (("global", "semroute"), "loop"), (("providers", "models", 1, "backend_refs", 0), "adress")):
-        bad = copy.deepcopy(good)
-        at = bad
-        for step in place:
-            at = at[step]
-        at[key] = 1
-        error, = validator.iter_errors(bad)
-        assert key in error.message and tuple(error.absolute_path) == place
-    bad = copy.deepcopy(good)
-    bad["global"]["semroute"]["log_level"] = "loud"
-    assert not validator.is_valid(bad)
 
 
 def migrated(name, tmp_path, places):

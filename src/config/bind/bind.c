@@ -102,6 +102,13 @@ static const struct sr_variant *find_variant(struct sr_binder *b, const struct s
     return NULL;
 }
 
+/* `description` is for people wherever it stands. */
+static bool is_description(const struct sr_binder *b, const struct sr_yaml_node *key,
+                           const struct sr_yaml_node *value)
+{
+    return !b->own && value->kind == SR_YAML_SCALAR && sr_bytes_eq(key->text, SR_LIT("description"));
+}
+
 static void bind_plugin(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *item,
                         void *target)
 {
@@ -112,7 +119,8 @@ static void bind_plugin(struct sr_binder *b, const struct sr_field *field, const
         return;
     }
     for (size_t i = 0; i < item->count; i++) {
-        if (item->items[i] == type || item->items[i] == configuration)
+        if (item->items[i] == type || item->items[i] == configuration ||
+            is_description(b, item->keys[i], item->items[i]))
             continue;
         sr_bind_unsupported(b, item->keys[i],
                             "unknown key `%.60s`: a plugin has `type` and `configuration`, and its settings "
@@ -226,14 +234,11 @@ static void check_required(struct sr_binder *b, const struct sr_section *section
     }
 }
 
-/* `description` is for people wherever it stands, and what begins with `x-` at the top level is for aliases.
- */
-static bool is_note(const struct sr_binder *b, const struct sr_section *section,
-                    const struct sr_yaml_node *key, const struct sr_yaml_node *value)
+/* What begins with `x-` at the top level is for aliases. */
+static bool is_for_aliases(const struct sr_binder *b, const struct sr_section *section,
+                           const struct sr_yaml_node *key)
 {
-    if (section == b->root && sr_bytes_starts_with(key->text, SR_LIT("x-")))
-        return true;
-    return !b->own && value->kind == SR_YAML_SCALAR && sr_bytes_eq(key->text, SR_LIT("description"));
+    return section == b->root && sr_bytes_starts_with(key->text, SR_LIT("x-"));
 }
 
 void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *node,
@@ -259,7 +264,8 @@ void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct
             continue;
         else if (field)
             bind_field(b, field, node->items[i], target);
-        else if (!is_note(b, section, node->keys[i], node->items[i]) &&
+        else if (!is_description(b, node->keys[i], node->items[i]) &&
+                 !is_for_aliases(b, section, node->keys[i]) &&
                  !sr_key_is_inert(b, section, node->keys[i], node->items[i]))
             unknown_key(b, section, node, node->keys[i]);
     }
