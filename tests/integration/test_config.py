@@ -170,6 +170,16 @@ def test_what_only_compiling_shows(file, tmp_path):
     assert done.returncode == 1 and str(tmp_path / "model") in done.stdout
 
 
+def test_a_severity_that_is_unknown_is_never_found(file):
+    text = GOOD.replace("domains:", "events: [{name: alert, severities: [warning, High]}]\n    domains:").replace(
+        "{type: domain, name: math}", "{type: event, name: alert}")
+    done = check(file, text)
+    assert done.returncode == 0 and "`warning` is never found" in done.stdout, done.stdout
+    for asked, decision in (("warning: the disk is full", None), ("severity HIGH", "hard")):
+        explained = json.loads(semroute("explain", "-c", file, "--json", asked).stdout)
+        assert (explained["decision"] or {}).get("name") == decision, asked
+
+
 def test_a_tokenizer_that_is_none_is_named_with_its_place(file, tmp_path):
     wrong = tmp_path / "tokenizer.json"
     wrong.write_text('{"model": {"type": "Oracle"}}')

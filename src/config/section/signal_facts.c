@@ -114,25 +114,41 @@ static const struct sr_field event_fields[] = {
      .help = "whether words such as urgent, asap or deadline count"},
 };
 
-static void finish_event(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+static bool is_severity(struct sr_bytes word)
 {
     static const char *const known[] = {"critical", "high", "medium", "low"};
-    const struct sr_config_event *event = target;
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+        if (sr_bytes_eq_nocase(word, sr_bytes_str(known[k])))
+            return true;
+    return false;
+}
+
+/* Those of vLLM Semantic Router stay; another is left out, so that it is no criterion that is never met. */
+static void keep_severities(struct sr_binder *b, const struct sr_yaml_node *node,
+                            struct sr_config_event *event)
+{
     const struct sr_yaml_node *list = sr_yaml_get(node, "severities");
+    size_t kept = 0;
     for (size_t i = 0; i < event->severities.count; i++) {
-        bool found = false;
-        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-            found |= sr_bytes_eq_nocase(sr_bytes_str(event->severities.items[i]), sr_bytes_str(known[k]));
-        if (!found)
+        const char *word = event->severities.items[i];
+        if (is_severity(sr_bytes_str(word)))
+            event->severities.items[kept++] = word;
+        else
             sr_bind_warning(
                 b, list && i < list->count ? list->items[i] : node,
-                "a severity is one of `critical`, `high`, `medium`, `low`: `%.40s` is never found",
-                event->severities.items[i]);
+                "a severity is one of `critical`, `high`, `medium`, `low`: `%.40s` is never found", word);
     }
+    event->severities.count = kept;
+}
+
+static void finish_event(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_event *event = target;
     if (!event->temporal && !event->event_types.count && !event->severities.count &&
         !event->action_codes.count)
         sr_bind_error(b, node,
                       "an event rule needs `event_types`, `severities`, `action_codes` or `temporal`");
+    keep_severities(b, node, event);
 }
 
 const struct sr_section sr_section_event = {

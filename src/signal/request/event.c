@@ -10,8 +10,12 @@
 #include "signal/types.h"
 #include "text/terms/match.h"
 
-static const char *const urgent[] = {"urgent",          "immediate",      "asap",           "deadline",
-                                     "time-sensitive",  "time sensitive", "time_sensitive", "now",
+/* Not every "now" is urgent. */
+static const char *const urgent[] = {"urgent",          "urgently",       "immediate",
+                                     "immediately",     "asap",           "as soon as possible",
+                                     "deadline",        "time-sensitive", "time sensitive",
+                                     "time_sensitive",  "right now",      "act now",
+                                     "do it now",       "need it now",    "now!",
                                      "critical window", "critical-window"};
 
 enum { CRITERIA = 4 };

@@ -14,35 +14,61 @@ enum { AR, DIFFUSION, BOTH, LABELS };
 /* Confidences of vLLM Semantic Router's words. */
 static const float confidences[LABELS] = {0.8f, 0.8f, 0.75f};
 
+#define MAKE "(generate|create|draw|paint|make|render|design|produce|illustrate|sketch|give|show)"
+
+/* Who asks how to do it, or for a program that does it, asks for a text. */
+#define ASKED                                                                                                \
+    "(?<!how to )(?<!how do i )(?<!how can i )(?<!how do you )(?<!how would i )(?<!how would you )"          \
+    "(?<!how should i )(?<!way to )(?<!ways to )(?<!code to )(?<!script to )(?<!function to )"               \
+    "(?<!program to )(?<!prompt to )(?<!app to )(?<!tool to )(?<!query to )(?<!command to )"
+
+#define NOUN                                                                                                 \
+    "(image|picture|photo|photograph|illustration|drawing|painting|artwork|logo|icon|poster|wallpaper|"      \
+    "portrait|sketch|cartoon|avatar|banner|comic)s?\\b"
+
+/* "the big picture" is none, nor is a container's image or what only deals with images. */
+#define PICTURE                                                                                              \
+    "\\b(?=" NOUN ")(?<!big )(?<!bigger )(?<!clear )(?<!clearer )(?<!full )(?<!overall )(?<!whole )"         \
+    "(?<!docker )(?<!container )(?<!disk )(?<!iso )(?<!vm )(?<!system )(?<!boot )(?<!base )" NOUN            \
+    "(?!\\s+(classif|caption|process|recogni|galler|upload|file|editor|viewer|tag|url|link|data|class|"      \
+    "component|pipeline|thumbnail|model|format|slider|carousel|librar|api\\b|app\\b|hosting|compress|"       \
+    "segment|of (how|what|why)\\b))"
+
 static const char *const images[] = {
-    "\\b(generate|create|draw|paint|make|render|design|produce|illustrate|sketch|give|show)\\b[^.?!\\n]{0,60}"
-    "\\b(image|picture|photo|photograph|illustration|drawing|painting|artwork|logo|icon|poster|wallpaper|"
-    "portrait"
-    "|sketch|cartoon|avatar|banner|comic)s?\\b",
-    "\\b(draw|paint|sketch|illustrate)\\s+(me\\s+|us\\s+)?(an?|the|some|my|two|three)\\s+(?!conclusion|"
-    "distinction"
-    "|parallel|line|comparison|inference|analogy|picture of how|graph|lesson)",
-    "\\b(erstelle|erzeuge|generiere|zeichne|male|entwirf|mach)\\w*\\b[^.?!\\n]{0,60}"
+    "\\b(?=(draw|paint|sketch|illustrate)\\s)" ASKED
+    "(draw|paint|sketch|illustrate)\\s+(me\\s+|us\\s+)?(an?|the|some|my|two|three)\\s+(?!conclusion|"
+    "distinction|parallel|line|comparison|inference|analogy|picture of how|graph|lesson|point|concept|idea|"
+    "difference|principle|argument|proof|plan|outline|solution)",
+    "\\b(?=" MAKE "\\b)" ASKED MAKE "\\b(?! (me |us )?(how|why|what|where)\\b)[^.?!\\n]{0,60}" PICTURE,
+    "\\b(erstell|erzeug|generier|zeichn|mal|entwirf|mach)(e|en|t|st)?\\b[^.?!\\n]{0,60}"
     "\\b(bild|foto|zeichnung|gemälde|illustration|logo|porträt|poster|skizze)\\w*",
     "\\b(génère|générer|crée|créer|dessine|dessiner|peins|fais)\\b[^.?!\\n]{0,60}"
     "\\b(image|photo|dessin|illustration|peinture|logo|portrait|affiche)s?\\b",
-    "\\b(genera|generar|crea|crear|dibuja|dibujar|pinta|haz)\\w*\\b[^.?!\\n]{0,60}"
+    "\\b(genera|crea|dibuja|pinta|haz)(r|me|nos|rme|rnos|d)?\\b[^.?!\\n]{0,60}"
     "\\b(imagen|foto|dibujo|ilustración|pintura|logo|retrato|cartel)\\w*",
     "(画|绘制|生成|创建|做)[^。？！\\n]{0,20}(图|图片|图像|照片|插画|海报|头像|画像|漫画)|画(一|个|只|张|幅)",
     "(絵|イラスト|画像|写真|ロゴ)[^。？！\\n]{0,12}(描|書|作|生成)",
     "(그림|이미지|사진|일러스트|로고)[^.?!\\n]{0,12}(그려|만들|생성)",
 };
 
+/* The text may come after the image, or before it. Words that stand in an image are no text beside it. */
 static const char *const texts[] = {
-    "\\b(and|then|also|plus|with|along with|together with)\\s+(please\\s+)?(also\\s+)?(a |an |the |its "
-    ")?(short |brief "
-    "|detailed |written "
-    ")*(explain|describe|write|tell|summari[sz]e|explanation|description|caption|text|story|poem"
-    "|summary|article|paragraph|tutorial)",
+    "\\b(and|then|also|plus|along with|together with|with(?! (a |an |the )?text))\\s+(please\\s+)?(also\\s+)?"
+    "(a |an |the |its )?(short |brief |detailed |written )*(explain|describe|write|tell|summari[sz]e|"
+    "explanation|description|caption|text|story|poem|summary|article|paragraph|tutorial)",
+    "\\b(write|compose|explain|describe|tell|summari[sz]e|translate|answer)\\b[^\\n]{1,200}?"
+    "(\\b(and|then|also|plus)|[,;.!?])\\s+(then |now |also |and |please |afterwards,? )*" MAKE "\\b",
     "\\b(und|dazu)\\b[^.?!\\n]{0,30}\\b(erkläre|beschreibe|schreib|erklärung|beschreibung|text)",
+    "\\b(schreib|erklär|beschreib|erzähl)\\w*\\b[^\\n]{1,200}?\\b(und|dann|dazu)\\b[^.?!\\n]{0,20}"
+    "\\b(erstelle|erzeuge|generiere|zeichne|male|entwirf|mach)",
     "\\b(et|avec)\\b[^.?!\\n]{0,30}\\b(explique|décris|écris|explication|description|texte)",
+    "\\b(écris|écrire|explique|décris|raconte)\\b[^\\n]{1,200}?\\b(et|puis|ensuite)\\b[^.?!\\n]{0,20}"
+    "\\b(génère|crée|dessine|peins|fais)\\b",
     "\\b(y|con)\\b[^.?!\\n]{0,30}\\b(explica|describe|escribe|explicación|descripción|texto)",
+    "\\b(escribe|explica|describe|cuenta)\\b[^\\n]{1,200}?\\b(y|luego|después)\\b[^.?!\\n]{0,20}"
+    "\\b(genera|crea|dibuja|pinta|haz)\\b",
     "(并|然后|同时|再)[^。？！\\n]{0,12}(解释|说明|介绍|写|描述)",
+    "(写|解释|介绍)[^\\n]{1,60}?(并|然后|同时|再)[^。？！\\n]{0,12}(画|绘制|生成|创建|做)",
 };
 
 #define IMAGES (sizeof images / sizeof images[0])
