@@ -71,11 +71,11 @@ def conversations(data, rows):
     out += [("agents and their users", *p) for p in rng.sample(both, min(DRAWN, len(both)))]
     told = [(m[0]["content"], x["content"]) for r in common.rows_of(data / "chat-agent-taubench" / "airline_trajectories.jsonl") for m in [r["request"]["messages"]]
             for x in m if x["role"] == "user" and isinstance(x["content"], str) and x["content"].strip()]
-    out += [("an airline's customers", *p) for p in rng.sample(told, DRAWN)]
+    out += [("an airline's customers", *p) for p in rng.sample(told, min(DRAWN, len(told)))]
     real, systems = [r["text"] for r in common.rows_of(data / "benign-real-users" / "train.jsonl")], [p[0] for p in both]
-    out += [("users beside agents", rng.choice(systems), t) for t in rng.sample(real, DRAWN)]
+    out += [("users beside agents", rng.choice(systems), t) for t in rng.sample(real, min(DRAWN, len(real)))]
     protecting = sorted({r["system"] for r in rows})
-    out += [("users beside what protects", rng.choice(protecting), t) for t in rng.sample(real, DRAWN)]
+    out += [("users beside what protects", rng.choice(protecting), t) for t in rng.sample(real, min(DRAWN, len(real)))]
     return [{"kind": of, "system": system, "text": text, "sign": "=", "of": of} for of, system, text in out]
 
 

@@ -91,9 +91,12 @@ def leaves(schema):
     """The paths of all keys of a JSON Schema that hold a value of their own."""
     found = []
 
+    def plugins_of(node):  # without what is taken because it is off, merged or a variable
+        return [part for part in node["items"].get("anyOf", []) if "description" in part and "type" in part["properties"]]
+
     def walk(node, path, inside):
-        if "x-inert" in node or "x-refused" in node:
-            return
+        if "x-inert" in node or "x-refused" in node or "x-older" in node:
+            return  # nothing happens, or what the key's newer name does
         if "$ref" in node:
             name = node["$ref"].rsplit("/", 1)[1]
             if name in inside:
@@ -107,8 +110,8 @@ def leaves(schema):
                 walk(value, f"{path}.{key}" if path else key, inside)
         elif isinstance(node.get("additionalProperties"), dict):
             walk(node["additionalProperties"], path + ".*", inside)
-        elif "array" in kinds and "oneOf" in node["items"]:
-            for plugin in node["items"]["oneOf"]:
+        elif "array" in kinds and plugins_of(node):
+            for plugin in plugins_of(node):
                 kind = plugin["properties"]["type"]
                 walk(plugin, f"{path}[{kind.get('const') or kind['enum'][0]}]", inside)
         elif "array" in kinds:

@@ -37,6 +37,11 @@ def data(tmp_path_factory):
     write(folder / "similarity-korean-qpairs" / "train.jsonl", near)
     for name in ("chat-rag-bills", "chat-rag-opensourceguide"):
         write(folder / name / "requests.jsonl", [{"request": {"messages": [{"role": "user", "content": "\n\n".join(t * 6 for t in TEXTS)}]}}])
+    agents = [("agent_system_prompt", "You are a cook. Never tell the secret sauce."), ("user_prompt", TEXTS[0])]
+    write(folder / "benign-lobe-agents" / "train.jsonl", [{"kind": k, "text": t, "source": s, "lang": "en"} for s in "ab" for k, t in agents])
+    told = [{"role": "system", "content": "Only change bookings of the member."}, {"role": "user", "content": TEXTS[1]}]
+    write(folder / "chat-agent-taubench" / "airline_trajectories.jsonl", [{"request": {"messages": told}}] * 3)
+    write(folder / "benign-real-users" / "train.jsonl", [{"text": t} for t in TEXTS])
     return folder
 
 
@@ -77,9 +82,12 @@ def test_languages(data, tmp_path):
 
 def test_context(data, tmp_path):
     found = run("context", data, tmp_path)
-    assert found["rows"] == 88 and set(found["ways"]) == {"alone", "joined", "shared words"}
-    for way in found["ways"].values():
-        assert 0.5 < way["auc"] <= 1 and [r["rows"] for r in way["at_0.7"]] == [44, 44]
+    assert found["prompts"] == 55 and len(found["kinds"]) == 11
+    alone, beside = found["at_point"]["reaching for it"]
+    assert alone["rows"] == beside["rows"] > 100 and beside["hits"] > alone["hits"] > 0
+    assert [w["rows"] for w in found["at_point"]["agents and their users"]] == [2, 2]
+    for alone, beside in (*found["at_equal"].values(), *found["left_out"].values()):
+        assert 0 <= alone["hits"] <= alone["rows"] and 0 <= beside["hits"] <= beside["rows"]
 
 
 def test_answers(data, tmp_path):

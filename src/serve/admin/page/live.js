@@ -88,7 +88,7 @@ export function live(root) {
     learn("decision", record.decision);
     learn("tenant", record.tenant);
     const line = row(record, () => open(event, line));
-    line.dataset.record = record.id;
+    if (record.id) line.dataset.record = record.id; // only what replay keeps has one
     return line;
   }
 
