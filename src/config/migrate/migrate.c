@@ -114,6 +114,10 @@ int sr_migrate_text(struct sr_buf *out, struct sr_bytes text, struct sr_problems
     sr_buf_init(&m.notes, NOTES_MAX);
     int rc = sr_yaml_parse(&root, &tree, text, problems);
     m.old = root;
+    if (rc == SR_OK && is_current(root) && problems->errors) {
+        rc = SR_EINVAL; /* a key that is given twice */
+        goto out;
+    }
     if (rc == SR_OK && is_current(root)) {
         sr_problems_add(problems, SR_PROBLEM_WARNING, 0, 0,
                         "already current: it says `version: v0.3`, and is written as it is");
