@@ -2,16 +2,15 @@
 same and of other APIs: it returns what it returns for a native upstream (tests/integration/tongues.py). Its own
 `anthropic.messages` is asked for whole answers only: for a stream it imports all of its proxy; streams of Messages are read by
 its chat over Messages."""
-import contextlib
 import json
 import subprocess
 import threading
 
 import pytest
 
-from conftest import ROOT, Gateway
-from test_translate import SITE, plain
-from tongues import TEXT, Tongues
+from conftest import ROOT
+from test_translate import plain, translating
+from tongues import TEXT
 
 FOLDER = ROOT / "tests" / "litellm"
 NATIVE = {"chat": "chat", "responses": "responses", "messages": "messages", "chat over messages": "messages"}
@@ -48,12 +47,8 @@ def litellm(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with contextlib.ExitStack() as stack:
-        tongues = Tongues()
-        stack.callback(tongues.stop)
-        gateway = Gateway(SITE.format(port=tongues.port), tmp_path_factory.mktemp("site"))
-        stack.callback(gateway.stop)
-        yield gateway, tongues
+    with translating(tmp_path_factory.mktemp("site")) as site:
+        yield site
 
 
 def same(value):

@@ -1,12 +1,13 @@
 """Backends that speak another API than the client: the official clients get, field by field, what an upstream of their own
 API gives them. The upstream is tests/integration/tongues.py, which says the same in all three."""
+import contextlib
 import json
 
 import anthropic
 import openai
 import pytest
 
-from conftest import request
+from conftest import Gateway, request
 from tongues import CALLS, REASONING, TEXT, PATHS, Tongues
 
 FORMATS = {"chat": "chat_completions", "responses": "responses", "messages": "anthropic"}
@@ -32,6 +33,17 @@ routing:
       modelRefs: [{{model: gone, use_reasoning: false}}, {{model: messages, use_reasoning: false}}]
 global: {{semroute: {{access_log: stdout, allow_anonymous: true}}}}
 """
+
+
+@contextlib.contextmanager
+def translating(folder):
+    """A gateway of SITE and its upstream, which speaks every API: for the tests of a whole file."""
+    with contextlib.ExitStack() as stack:
+        tongues = Tongues()
+        stack.callback(tongues.stop)
+        gateway = Gateway(SITE.format(port=tongues.port), folder)
+        stack.callback(gateway.stop)
+        yield gateway, tongues
 
 
 @pytest.fixture

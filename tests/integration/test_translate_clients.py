@@ -12,9 +12,9 @@ import pytest
 from langchain_anthropic import ChatAnthropic
 from langchain_openai import ChatOpenAI
 
-from conftest import ROOT, Gateway
-from test_translate import PAIRS, SITE, body_of
-from tongues import CALLS, PATHS, REASONING, SEALED, SIGNATURE, TEXT, Tongues
+from conftest import ROOT
+from test_translate import PAIRS, body_of, translating
+from tongues import CALLS, PATHS, REASONING, SEALED, SIGNATURE, TEXT
 
 IDS = ["-".join(pair) for pair in PAIRS]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -29,12 +29,8 @@ class Answer(pydantic.BaseModel):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    with contextlib.ExitStack() as stack:
-        tongues = Tongues()
-        stack.callback(tongues.stop)
-        gateway = Gateway(SITE.format(port=tongues.port), tmp_path_factory.mktemp("site"))
-        stack.callback(gateway.stop)
-        yield gateway, tongues
+    with translating(tmp_path_factory.mktemp("site")) as site:
+        yield site
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Nothing is lost in silence: every member and kind that the official clients know of requests, answers and streams reaches the
 other side, or a name in x-vsr-protocol-warnings stands for it (in streams, in a comment before the last event)."""
-import contextlib
 import json
 import re
 
@@ -12,10 +11,9 @@ from anthropic.types import message_create_params
 from openai.types.chat import completion_create_params
 from openai.types.responses import response_create_params
 
-from conftest import Gateway
 from made_up import fields, is_record, kinds, leaves, made, record, word_of
-from test_translate import PAIRS, SITE
-from tongues import PATHS, Tongues
+from test_translate import PAIRS, translating
+from tongues import PATHS
 
 BASE = {"chat": {"messages": [{"role": "user", "content": "hi"}]}, "responses": {"input": "hi"},
         "messages": {"max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]}}
@@ -35,12 +33,8 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with contextlib.ExitStack() as stack:
-        tongues = Tongues()
-        stack.callback(tongues.stop)
-        gateway = Gateway(SITE.format(port=tongues.port), tmp_path_factory.mktemp("site"))
-        stack.callback(gateway.stop)
-        yield gateway, tongues
+    with translating(tmp_path_factory.mktemp("site")) as site:
+        yield site
 
 
 def names(text):
