@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks files of training/texts: their form, how many texts there are by technique, language and size, and which texts share too much.
 
-    training/check_texts.py [FILE ...]      all files of texts/, texts/multilingual and texts/multilingual_test when none is named
+    training/check_texts.py [FILE ...]      all files of texts/ and its folders when none is named
 
 Two texts share too much when a quarter of the shorter one's 5-grams (words; characters where a script has no spaces) stand in
 the other. Exit 1 when a file is malformed or texts share too much.
@@ -63,7 +63,7 @@ def shared(records):
 
 def main():
     files = {pathlib.Path(f).resolve().stem for f in sys.argv[1:]}
-    folders = (written.FOLDER, written.FOLDER / "multilingual", written.FOLDER / "multilingual_test")
+    folders = (written.FOLDER, *sorted(p for p in written.FOLDER.iterdir() if p.is_dir()))
     records = [r for folder in folders for r in written.read(folder) if not files or r.name.rsplit(" ", 1)[0] in files]
     if not records:
         sys.exit("no texts in these files")

@@ -1,4 +1,4 @@
-"""Rows for the heads on multilingual-e5-small, and the trunk's vectors of them, computed by the built binary and kept in shards.
+"""Rows for what is trained on multilingual-e5-small, and the trunk's vectors of them, computed by the built binary and kept in shards.
 
     /usr/bin/python3 multilingual_rows.py --binary ../build/semroute --work DIR [--data ../../shared/data]
 
@@ -29,6 +29,8 @@ SHARD, PRECISION, TOKENS = 1000, "int8", 225
 MOST = 60               # English rows of a source and a label
 MOST_FOREIGN = 400      # other rows of a source and a label
 MOST_WRITTEN = 1500     # as many of what was written for training
+GUARD_MOST, GUARD_MOST_FOREIGN = 300, 500   # the same of guard_rows, which has all that was written
+FRAMED = 700            # attacks of frames of attacks.py in guard_rows, and as many look-alikes
 MADE = 1200             # attacks, and as many look-alikes, from frames of attacks.py in other languages
 DOMAIN = {"mmlu-pro": 3000, "mmlu": 2500, "longfact": 900, "gaokao-zh": 9999, "exemplars": 9999, "requests": 2500}
 GROUPS = len(left_out_names.GROUPS)
@@ -37,7 +39,7 @@ FURTHER = {"intent-clinc150": 0, "pii-presidio": 1, "domain-gaokao-zh": 2, "rout
 GROUP = {**FURTHER, **{name: k for k, names in enumerate(left_out_names.GROUPS) for name in names}}
 # carriers that few texts have are left out together
 SMALL = {"cv": "cv, review, chat", "review": "cv, review, chat", "chat": "cv, review, chat", "code": "code, passage", "passage": "code, passage"}
-OWN = tuple(f"written {path.stem} " for path in sorted((written.FOLDER / "multilingual").glob("*.txt")))
+OWN = ("written families ", "written further ", *(f"written {path.stem} " for path in sorted((written.FOLDER / "multilingual").glob("*.txt"))))
 # task: jailbreak or domain; group: rows that must not be parted; foreign: by its script
 Row = collections.namedtuple("Row", "task source text label lang kind group foreign weight")
 
@@ -70,11 +72,6 @@ def group_of(name):
 def is_own(row):
     """Written for these heads alone."""
     return row.group.startswith(OWN)
-
-
-def is_late(row):
-    """Of the texts about carriers and of East Asia: what the heads gain by them is measured by leaving them out of training."""
-    return row.group.startswith(("written hidden_", "written direct_"))
 
 
 def is_foreign(text):
@@ -120,13 +117,39 @@ def cut(r):
     return Row("jailbreak", r.source, text, r.label, language(r), r.kind, r.group, is_foreign(text), r.weight)
 
 
-def written_rows():
-    """What was written for these heads alone, all of it."""
+def written_rows(folder=""):
+    """What was written for this trunk alone, all of it; with a folder's name, of that folder instead."""
     out = []
-    for r in written.read(written.FOLDER / "multilingual"):
+    for r in written.read(written.FOLDER / (folder or "multilingual")):
         source = "attacks" if r.attack else "lookalikes"
-        out.append(cut(jd.Row(f"written-{source}", r.text, int(r.attack), r.kind, r.lang, jd.WRITTEN[source][1], f"written {r.name}")))
+        out.append(cut(jd.Row(f"written-{source}", r.text, int(r.attack), r.kind, r.lang, jd.WRITTEN[source][1] if not folder else 1.0,
+                              f"written {folder} {r.name}".replace("  ", " "))))
     return out
+
+
+def guard_rows(root):
+    """Rows for the guard's adapters: more of each source, every text that was written for training once, those of texts/families and
+    texts/further, which no other model learns from, among them."""
+    rows, harmful, _ = jd.load(root, made={name: 0 for name in jd.MADE})
+    rng = random.Random("multilingual made")
+    harmless = [r.text for r in rows if not r.label and 12 < len(r.text) < 220 and "\n" not in r.text and r.source in ("benign-multilingual", "benign-real-users")]
+    cores = harmful * 2 + rng.sample(harmless, len(harmful))
+    for i in range(FRAMED):
+        text, kind, lang = attacks.attack(rng, cores)
+        rows.append(jd.Row("made-attacks", text, 1, kind, lang, 0.3, f"made {i}"))
+        text, lang = attacks.lookalike(rng, harmless)
+        rows.append(jd.Row("made-lookalikes", text, 0, "lookalike", lang, 0.4, f"like {i}"))
+    taken, seen, out = collections.Counter(), set(), []
+    for r in sorted(rows, key=lambda r: data.chance(r.text, "multilingual")):
+        row = cut(r)
+        place = r.group if r.source.startswith("written-") else (row.source, row.label, row.lang == "en")
+        taken[place] += 1
+        if taken[place] <= (1 if r.source.startswith("written-") else GUARD_MOST if row.lang == "en" else GUARD_MOST_FOREIGN):
+            out.append(row)
+    out += written_rows()
+    for folder in ("families", "further"):
+        out += written_rows(folder)
+    return list({r.text: r for r in out}.values())
 
 
 def jailbreak_rows(root):

@@ -2,7 +2,7 @@
 what the heads of personal data are trained on.
 
 A text is cut to MOST tokens. float16, [tokens, 384] of all texts behind each other; a text that was read is found by its
-SHA-256. `english` is the adapted trunk of models/neural, `multilingual` multilingual-e5-small as it is. token_states.c,
+SHA-256. `english` is the adapted trunk of models/neural, `multilingual` multilingual-e5-small as it is, without the guard's adapters. token_states.c,
 compiled against the libraries of a build, does the work.
 """
 import hashlib
@@ -63,7 +63,7 @@ class Trunk:
         from safetensors.numpy import save_file
         import torch
         from safetensors.torch import load_file
-        tensors = {k: t.to(torch.float32).numpy() for k, t in load_file(str(self.bundle / "adapters.safetensors")).items() if "lora" in k}
+        tensors = {k: t.to(torch.float32).numpy() for k, t in load_file(str(self.bundle / "adapters.safetensors")).items() if "lora" in k and self.name == "english"}
         tensors |= {"pii.out.weight": np.eye(WIDTH, dtype=np.float32), "pii.out.bias": np.zeros(WIDTH, np.float32)}
         save_file(tensors, str(folder / "adapters.safetensors"))
         config = json.loads((self.bundle / "config.json").read_text())

@@ -1,0 +1,410 @@
+"""Trains the guard's part of models/neural-multilingual, adapters in the upper layers of multilingual-e5-small and a head, and writes
+docs/quality/multilingual.{md,json}.
+
+    python multilingual_guard.py --work DIR [--groups 0 1 ...] [--threads N] [--binary ../build/semroute] [--data ../../shared/data]
+
+Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on.
+All of this is kept in --work and goes on where it stopped: about 12 minutes of one core a group, 15 for the whole, 8 before them for
+the frozen layers' states, which are kept too. `--groups` trains those alone and writes no model: two processes can share the work.
+How the answers are mixed with the linear tier, and what 0.7 means, is chosen on the families left out, the linear tier being one that
+does not know them either. The other heads of the folder stay. texts/multilingual_test is read only after everything is chosen. No
+development file is opened.
+"""
+import argparse
+import collections
+import hashlib
+import json
+import pathlib
+import random
+import re
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+import attacks
+import data
+import figures_multilingual
+import jailbreak_data as jd
+import left_out_linear
+import multilingual_heads as heads
+import multilingual_rows as mr
+import multilingual_trunk as trunk
+import written
+
+HERE = pathlib.Path(__file__).resolve().parent
+RISK = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
+RATE, POINT, LEAST = 0.03, 0.7, 20
+SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
+CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 1.5, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
+           "tokens": 212, "judged": 1.5, "average": 0.02, "seed": 7}
+MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
+
+
+def rows(root):
+    """(rows, the group of each): those of multilingual_rows, and windows of several texts of one group."""
+    out = mr.guard_rows(root)
+    group = [mr.group_of(mr.family(r)) for r in out]
+    made, of = [], []
+    for g in range(mr.GROUPS):
+        rng, mine = random.Random(f"mixed {g}"), [r for r, k in zip(out, group) if k == g]
+        pools = [[r.text for r in mine if not r.label and r.source == s] for s in sorted({r.source for r in mine if not r.label})]
+        pools, found = [p for p in pools if len(p) >= 20], [r for r in mine if r.label]
+        for i in range(MIXED):
+            text = jd.mixed(rng, pools, rng.choice(found).text if i % 2 else None)
+            made.append(mr.Row("jailbreak", "made-mixed", text, i % 2, "en", "mixed", f"mix {g} {i}", False, 0.5))
+            of.append(g)
+    return out + made, np.array(group + of)
+
+
+class Texts:
+    """Token ids, and the states behind the frozen layers, kept in a file."""
+
+    def __init__(self, texts, work):
+        tok = Tokenizer.from_file(str(heads.TRUNK / "tokenizer.json"))
+        tok.no_truncation()
+        tok.no_padding()
+        around = tok.encode("").ids
+        self.ids = [around[:-1] + e.ids[:CHOICES["tokens"]] + around[-1:] for e in tok.encode_batch(texts, add_special_tokens=False)]
+        self.n = np.array([len(i) for i in self.ids])
+        self.ends = np.cumsum(self.n)
+        key = hashlib.sha256(json.dumps([self.ids, CHOICES["first"]]).encode()).hexdigest()[:12]
+        path = work / f"states-{key}.npy"
+        if not path.exists():
+            np.save(work / "part.npy", self.read(trunk.Lower(trunk.tensors(heads.TRUNK), CHOICES["first"]).eval()))
+            (work / "part.npy").replace(path)
+        self.states = np.load(path, mmap_mode="r")
+
+    def batches(self, mine, size):
+        """Lists of rows of about one length, of at most `size` tokens with padding."""
+        out = [[]]
+        for i in mine[np.argsort(self.n[mine], kind="stable")]:
+            if out[-1] and self.n[i] * (len(out[-1]) + 1) > size:
+                out.append([])
+            out[-1].append(i)
+        return out
+
+    def read(self, lower):
+        out = np.empty((self.ends[-1], trunk.WIDTH), np.int16)
+        with torch.no_grad():
+            for batch in self.batches(np.arange(len(self.n)), CHOICES["batch"]):
+                real = self.real(batch)
+                ids = torch.ones(real.shape, dtype=torch.long)
+                for j, i in enumerate(batch):
+                    ids[j, :self.n[i]] = torch.tensor(self.ids[i])
+                x = lower(ids, real).view(torch.int16).numpy()
+                for j, i in enumerate(batch):
+                    out[self.ends[i] - self.n[i]:self.ends[i]] = x[j, :self.n[i]]
+        return out
+
+    def real(self, batch):
+        return torch.arange(int(self.n[batch].max()))[None] < torch.tensor(self.n[batch])[:, None]
+
+    def load(self, batch):
+        """(states, which are real) of a batch."""
+        real = self.real(batch)
+        x = torch.zeros(*real.shape, trunk.WIDTH, dtype=trunk.HALF)
+        for j, i in enumerate(batch):
+            x[j, :self.n[i]] = torch.from_numpy(np.array(self.states[self.ends[i] - self.n[i]:self.ends[i]])).view(trunk.HALF)
+        return x, real
+
+
+def weights(every, y):
+    """Families weigh by the root of their size, those of other languages more."""
+    part = [(mr.family(r), r.label) for r in every]
+    count = collections.Counter(part)
+    return np.array([r.weight ** 0.5 / count[p] ** 0.5 * (CHOICES["judged"] if heads.is_judged(r) else 1.0) for r, p in zip(every, part)])
+
+
+def epoch(texts, mine, rng):
+    """Batches of texts of like length, in a random order."""
+    order = rng.permutation(mine)
+    batches = [b for at in range(0, len(order), 2400) for b in texts.batches(order[at:at + 2400], CHOICES["batch"])]
+    rng.shuffle(batches)
+    return batches
+
+
+def train(texts, y, w, mine):
+    """Adapters and head; what counts is their running mean over the later part of the training."""
+    torch.manual_seed(CHOICES["seed"])
+    rng = np.random.default_rng(CHOICES["seed"])
+    model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"]).train()
+    own = w.copy()
+    for label in (0, 1):
+        own[mine[y[mine] == label]] *= len(mine) / 2 / own[mine[y[mine] == label]].sum()
+    adapters, head = model.parts()
+    optimizer = torch.optim.AdamW([{"params": adapters, "lr": CHOICES["rate"], "weight_decay": CHOICES["decay"]},
+                                   {"params": head, "lr": 2 * CHOICES["rate"], "weight_decay": 0.01}], betas=(0.9, 0.98))
+    rates = [part["lr"] for part in optimizer.param_groups]
+    total, done, mean = texts.n[mine].sum() * CHOICES["epochs"], 0, None
+    while done < total:
+        for batch in epoch(texts, mine, rng):
+            if done >= total:
+                break
+            loss = torch.nn.functional.cross_entropy(model(*texts.load(batch)), torch.tensor(y[batch]), reduction="none", label_smoothing=CHOICES["smoothing"])
+            optimizer.zero_grad(set_to_none=True)
+            (loss * torch.tensor(own[batch], dtype=torch.float32)).mean().backward()
+            torch.nn.utils.clip_grad_norm_(adapters + head, 1.0)
+            for part, rate in zip(optimizer.param_groups, rates):
+                part["lr"] = rate * min(1, done / total / CHOICES["warmup"]) * max(0.02, 1 - done / total)
+            optimizer.step()
+            done += texts.n[batch].sum()
+            if done > 0.4 * total:
+                mean = averaged(mean, adapters + head)
+    with torch.no_grad():
+        for p, m in zip(adapters + head, mean):
+            p.copy_(m)
+    return model.eval()
+
+
+def averaged(mean, parameters):
+    if mean is None:
+        return [p.detach().clone() for p in parameters]
+    for m, p in zip(mean, parameters):
+        m.lerp_(p.detach(), CHOICES["average"])
+    return mean
+
+
+def ask(model, texts, mine):
+    """Log odds of the rows `mine`."""
+    z = np.full(len(texts.n), np.nan)
+    with torch.no_grad():
+        for batch in texts.batches(mine, 2 * CHOICES["batch"]):
+            x = model(*texts.load(batch)).numpy()
+            z[batch] = x[:, 1] - x[:, 0]
+    return z[mine]
+
+
+def left_out(work, every, group, texts, groups):
+    """Log odds of rows by a model that does not know their group; NaN: of none, or of groups that are not there yet."""
+    y = np.array([r.label for r in every])
+    w, z, known = weights(every, y), np.full(len(every), np.nan), [mr.digest(r.text) for r in every]
+    for g in range(mr.GROUPS):
+        path = work / f"group{g}.npz"
+        asked = np.nonzero(group == g)[0]
+        if not path.exists() and g in groups:
+            odds = ask(train(texts, y, w, np.nonzero(group != g)[0]), texts, asked)
+            np.savez(path, odds=odds, text=[known[i] for i in asked])
+            print(f"group {g}", flush=True)
+        if path.exists():
+            file = np.load(path)
+            found = dict(zip(file["text"].tolist(), file["odds"].tolist()))
+            z[asked] = [found.get(known[i], np.nan) for i in asked]
+    return z
+
+
+def final(work, every, texts):
+    """The model of all rows."""
+    path, y = work / "final.pt", np.array([r.label for r in every])
+    if not path.exists():
+        model = train(texts, y, weights(every, y), np.arange(len(every)))
+        torch.save({k: v for k, v in model.state_dict().items() if k.startswith("out.") or k.endswith((".A", ".B"))}, path)
+    model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"])
+    model.load_state_dict(torch.load(path), strict=False)
+    return model.eval()
+
+
+# ---- mixture and calibration ----
+
+def log_odds(p):
+    return float(np.log(p / (1 - p)))
+
+
+def auc(score, y, keep):
+    keep = keep & np.isfinite(score)
+    score, y = score[keep], y[keep]
+    order = np.argsort(score, kind="stable")
+    rank = np.empty(len(score))
+    rank[order] = np.arange(1, len(score) + 1)
+    n = y.sum()
+    return float((rank[y == 1].sum() - n * (n + 1) / 2) / (n * (len(y) - n))) if 0 < n < len(y) else float("nan")
+
+
+def by_family(score, y, families, keep, rate=RATE):
+    """(threshold where harmless families raise `rate` on the mean, mean recall over attack families, worst harmless family)"""
+    of = collections.defaultdict(list)
+    keep = keep & np.isfinite(score)
+    for s, label, f in zip(score[keep], y[keep], np.array(families)[keep]):
+        of[(int(label), f)].append(s)
+    of = {k: np.array(v) for k, v in of.items() if len(v) >= LEAST}
+    harmless = [v for k, v in of.items() if not k[0]]
+    low, high = float(np.nanmin(score)) - 1, float(np.nanmax(score)) + 1
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.mean([(v >= middle).mean() for v in harmless]) > rate else (low, middle)
+    rates = {f"{'attack' if k[0] else 'harmless'} {k[1]}": [len(v), round(float((v >= high).mean()), 3)] for k, v in sorted(of.items())}
+    recall = float(np.mean([r[1] for k, r in rates.items() if k.startswith("attack")]))
+    return {"threshold": high, "recall": recall, "worst": max(r[1] for k, r in rates.items() if k.startswith("harmless")), "families": rates}
+
+
+def slope(z, y, w):
+    """The factor that makes `z`, which is 0 at the threshold, the best log odds; the odds at the threshold stay those of POINT."""
+    odds, best = log_odds(POINT), None
+    for factor in np.exp(np.linspace(-3, 2, 101)):
+        loss = float((w * np.logaddexp(0, np.where(y == 1, -1, 1) * (factor * z + odds))).sum())
+        best = min(best or (loss, factor), (loss, factor))
+    return best[1]
+
+
+class Judged:
+    """Left-out rows and all that is known of them."""
+
+    def __init__(self, every, z, work):
+        self.rows, self.z = every, z
+        self.y = np.array([r.label for r in every])
+        self.family = np.array([mr.counted(mr.family(r)) for r in every])
+        self.lang = np.array([r.lang for r in every])
+        self.foreign = np.array([r.foreign for r in every])
+        self.linear = mr.linear(work, [r.text for r in every])
+        self.of = np.isfinite(z) & np.isfinite(self.linear) & np.array([not r.source.startswith("made-") for r in every])
+        self.judged = self.of & np.array([heads.is_judged(r) for r in every])
+        self.w = weights(every, self.y)
+        for label in (0, 1):
+            self.w[self.y == label] /= self.w[self.judged & (self.y == label)].sum()
+
+
+class Mixture:
+    """How log odds of the head become its own at POINT, and those of both tiers; chosen on the judged rows."""
+
+    def __init__(self, t):
+        self.threshold = by_family(t.z, t.y, t.family, t.judged)["threshold"]
+        self.factor = slope(t.z[t.judged] - self.threshold, t.y[t.judged], t.w[t.judged])
+        found = {}
+        for share in SHARES:
+            score = share * self.own(t.z) + (1 - share) * np.clip(t.linear, -LIMIT, LIMIT)
+            found[round(float(share), 1)] = by_family(score, t.y, t.family, t.judged)
+        best = max(f["recall"] for f in found.values())
+        share = max(s for s, f in found.items() if f["recall"] >= best - NEAR)
+        score = share * self.own(t.z) + (1 - share) * np.clip(t.linear, -LIMIT, LIMIT) - found[share]["threshold"]
+        factor = slope(score[t.judged], t.y[t.judged], t.w[t.judged])
+        self.fusion = {"neural": share, "linear": round(1 - share, 1), "shift": round(log_odds(POINT) / factor - found[share]["threshold"], 4),
+                       "temperature": round(1 / factor, 4), "linear_limit": LIMIT}
+        self.compared = {str(s): [round(f["recall"], 3), f["worst"]] for s, f in found.items()}
+
+    def own(self, z):
+        return (z - self.threshold) * self.factor + log_odds(POINT)
+
+    def of(self, z, linear):
+        """Log odds of both tiers for any rows."""
+        f = self.fusion
+        return (f["neural"] * self.own(z) + f["linear"] * np.clip(linear, -LIMIT, LIMIT) + f["shift"]) / f["temperature"]
+
+
+# ---- figures ----
+
+def share_of(score, y, threshold):
+    return round(float((score[y == 1] >= threshold).mean()), 3), round(float((score[y == 0] >= threshold).mean()), 3)
+
+
+def languages(t, scores, found):
+    """A row for each language with enough texts: AUC by each score, and what each finds at its threshold."""
+    out = {}
+    for lang, n in collections.Counter(t.lang[t.judged].tolist()).most_common():
+        keep = t.judged & (t.lang == lang)
+        n_attacks = int(t.y[keep].sum())
+        if n_attacks >= 15 and n - n_attacks >= 15:
+            out[lang] = {"texts": n, "attacks": n_attacks, **{name: {"auc": round(auc(z, t.y, keep), 3), "found": share_of(z[keep], t.y[keep], found[name]["threshold"])}
+                                                              for name, z in scores.items()}}
+    return out
+
+
+def at_point(z, t, keep, threshold):
+    """Mean recall, mean rate of false alarms over families and the worst of these at a fixed threshold."""
+    of = collections.defaultdict(list)
+    for s, label, f in zip(z[keep], t.y[keep], t.family[keep]):
+        of[(int(label), f)].append(s >= threshold)
+    rates = {label: [float(np.mean(v)) for k, v in of.items() if k[0] == label and len(v) >= LEAST] for label in (0, 1)}
+    return {"recall": round(float(np.mean(rates[1])), 3), "false_alarms": round(float(np.mean(rates[0])), 3), "worst": round(max(rates[0]), 3)}
+
+
+def measure(t, scores):
+    kinds = {"all": t.judged, "other scripts": t.judged & t.foreign, "Latin script": t.judged & ~t.foreign}
+    found = {name: {k: by_family(v, t.y, t.family, keep) for k, v in scores.items()} for name, keep in kinds.items()}
+    return {"kinds": {name: {"texts": int(keep.sum()), "attacks": int(t.y[keep].sum()), "at_point": at_point(scores["both"], t, keep, log_odds(POINT)),
+                             **{k: {"auc": round(auc(v, t.y, keep), 3), "recall": round(found[name][k]["recall"], 3), "worst": found[name][k]["worst"]}
+                                for k, v in scores.items()}} for name, keep in kinds.items()},
+            "families": found["all"]["both"]["families"], "languages": languages(t, scores, found["all"])}
+
+
+def apart(args, model, mixture):
+    """What is found of texts/multilingual_test by kind and script, with the linear tier that ships."""
+    records = written.read(written.FOLDER / "multilingual_test")
+    texts = [r.text for r in records]
+    z = mixture.of(ask(model, Texts(texts, args.work), np.arange(len(texts))), mr.shipped_linear(args.binary, texts))
+    out = {}
+    for place, foreign in (("other scripts", True), ("Latin script", False)):
+        for kind in ("hidden_test", "direct_test", "carrier", "lookalike"):
+            at = np.array([r.kind == kind and mr.is_foreign(r.text) == foreign for r in records])
+            if at.any():
+                out[f"{kind}, {place}"] = [int(at.sum()), round(float((z[at] >= log_odds(POINT)).mean()), 3)]
+    return out
+
+
+def constant(name):
+    return float(re.search(rf"#define SR_RISK_{name}\s+([0-9.]+)", RISK).group(1))
+
+
+def in_system_role(t, z):
+    """{source: [texts, share at the threshold, share in the system role]}; attacks: mean over families."""
+    shift, out = constant("SYSTEM_BOTH"), {}
+    for name in ("benign-lobe-agents", "benign-prompts-zh"):
+        at = (t.family == name) & t.judged
+        out[name] = [int(at.sum()), *(round(float((z[at] >= log_odds(POINT) + s).mean()), 4) for s in (0, shift))]
+    out["attacks"] = [int((t.judged & (t.y == 1)).sum()), *(at_point(z, t, t.judged, log_odds(POINT) + s)["recall"] for s in (0, shift))]
+    return out
+
+
+def in_long_texts(t, z):
+    """{windows: [mean share of harmless texts of so many windows of a family with one over the bar, without the shift for long texts and
+    with it; share of found attacks that fall under the bar by it]}"""
+    rng, out, of, bar = np.random.default_rng(CHOICES["seed"]), {}, collections.defaultdict(list), log_odds(POINT)
+    for f, v, label in zip(t.family[t.judged], z[t.judged], t.y[t.judged]):
+        of[(int(label), f)].append(v)
+    for windows in (1, 5, 10, 37):
+        stretches = windows * 750 / constant("STRETCH")
+        shift = min(constant("LONG_MOST"), constant("LONG_SHIFT") * np.log(stretches)) if stretches >= constant("LONG_FROM") else 0.0
+        top = [np.array(v)[rng.integers(len(v), size=(400, windows))].max(1) for (label, _), v in of.items() if not label and len(v) >= LEAST]
+        found = [np.array(v)[np.array(v) >= bar] for (label, _), v in of.items() if label and len(v) >= LEAST]
+        out[str(windows)] = [*(round(float(np.mean([(v >= bar + s).mean() for v in top])), 3) for s in (0.0, shift)),
+                             round(float(np.mean([(v < bar + shift).mean() for v in found if len(v)])), 3)]
+    return out
+
+
+def ship(model, mixture):
+    """Adapters, head and mixture into the folder; the threshold is the log odds of POINT, the rest the temperature."""
+    tensors = model.export()
+    tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] + torch.tensor([0.0, log_odds(POINT) / mixture.factor - mixture.threshold])
+    heads.put("jailbreak", tensors, {**heads.settings("jailbreak", 1 / mixture.factor, False), "adapted": True}, mixture.fusion,
+              {"r": CHOICES["rank"], "lora_alpha": CHOICES["alpha"], "target_modules": sorted(trunk.LINEARS.values())})
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--binary", default=HERE.parent / "build" / "semroute", type=pathlib.Path)
+    args.add_argument("--work", required=True, type=pathlib.Path)
+    args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
+    args.add_argument("--groups", type=int, nargs="*")
+    args.add_argument("--threads", type=int, default=1)
+    args = args.parse_args()
+    torch.set_num_threads(args.threads)
+    args.work.mkdir(parents=True, exist_ok=True)
+    every, group = rows(args.data)
+    texts = Texts([r.text for r in every], args.work)
+    z = left_out(args.work, every, group, texts, range(mr.GROUPS) if args.groups is None else args.groups)
+    if args.groups is not None:
+        return
+    model = final(args.work, every, texts)
+    if not (args.work / mr.LINEAR).exists():
+        left_out_linear.score(args.data, args.work)
+    t = Judged(every, z, args.work)
+    mixture = Mixture(t)
+    both = mixture.of(t.z, t.linear)
+    figures = {"choices": {**CHOICES, "groups": mr.GROUPS}, "rows": len(every), "fusion": mixture.fusion, "mixtures": mixture.compared,
+               "jailbreak": measure(t, {"head": mixture.own(t.z), "both": both}), "system": in_system_role(t, both), "long": in_long_texts(t, both),
+               "apart": apart(args, model, mixture)}
+    ship(model, mixture)
+    figures_multilingual.write(figures)
+
+
+if __name__ == "__main__":
+    main()
