@@ -1,8 +1,9 @@
 /*
- * A bundle: several small heads that share one adapted trunk, in a folder of its own beside the trunk's.
+ * A bundle: several small heads that share one trunk, in a folder of its own beside the trunk's.
  *
- * config.json names the trunk by the SHA-256 of its weights and, under `heads`, each head's pooling;
- * adapters.safetensors has the trunk's adapters in PEFT's names and `TASK.dense`, `TASK.out` for each head.
+ * config.json names the trunk by the SHA-256 of its weights and, under `heads`, each head's pooling and
+ * whether it reads the adapted layers; adapters.safetensors has the trunk's adapters, if any, in PEFT's names
+ * and `TASK.dense`, `TASK.out` for each head.
  * What stands between logits and an answer (windows, thresholds, mixing with other tiers) is not read here.
  */
 #include "infer/encoder/private.h"
@@ -75,8 +76,27 @@ static int load_matrices(struct sr_encoder *e, struct sr_enc_source *from, const
     return rc ? rc : sr_enc_head_matrix(e, from, &layer, &head->classifier, err);
 }
 
-static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const struct sr_enc_json *json,
-                     const char *folder, const char *name, sr_json_view value, size_t trunk,
+/* Which trunk the head reads: the adapted one, if the file has pairs, unless its entry says `adapted` false.
+ */
+static int read_trunk(const struct sr_encoder *e, const struct sr_enc_adapter *adapter,
+                      const struct sr_enc_json *json, sr_json_view value, size_t layers, size_t *trunk,
+                      struct sr_err *err)
+{
+    sr_json_view v = sr_json_view_get(value, "adapted");
+    bool is_true = sr_json_view_bool(v, false);
+    *trunk = 0;
+    if (!sr_json_view_is_null(v) && sr_json_view_bool(v, true) != is_true)
+        return sr_err_set(err, SR_EPARSE, "%s: a head's `adapted` is true or false", json->path);
+    if (is_true && !adapter->pairs)
+        return sr_err_set(err, SR_EMISMATCH, "%s: a head is `adapted`, but " WEIGHTS " has no adapters",
+                          json->path);
+    if (adapter->pairs && (is_true || sr_json_view_is_null(v)))
+        *trunk = sr_enc_trunk_read(e, e->n_trunks - 1, layers);
+    return SR_OK;
+}
+
+static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const struct sr_enc_adapter *adapter,
+                     const struct sr_enc_json *json, const char *folder, const char *name, sr_json_view value,
                      struct sr_err *err)
 {
     struct sr_enc_labels labels;
@@ -84,10 +104,12 @@ static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const str
     enum sr_head_kind kind;
     enum sr_enc_pooling pooling;
     double temperature = 1;
-    size_t layers = e->config.layers;
+    size_t layers = e->config.layers, trunk = 0;
     int rc = read_pooling(json, value, &kind, &pooling, err);
     if (rc == SR_OK)
         rc = sr_enc_json_size(json, value, "layer", 1, e->config.layers, &layers, err);
+    if (rc == SR_OK)
+        rc = read_trunk(e, adapter, json, value, layers, &trunk, err);
     if (rc == SR_OK)
         rc = sr_enc_json_number(json, value, "temperature", 1e-3, 1e3, &temperature, err);
     if (rc == SR_OK)
@@ -122,7 +144,7 @@ static int load_heads(struct sr_encoder *e, struct sr_enc_adapter *adapter, cons
         if (key.n >= sizeof name)
             return sr_err_set(err, SR_ELIMIT, "%s: the name of a head is too long", json->path);
         name[sr_json_view_decode(key, name)] = '\0';
-        rc = load_head(e, &from, json, folder, name, value, adapter->pairs ? e->n_trunks - 1 : 0, err);
+        rc = load_head(e, &from, adapter, json, folder, name, value, err);
         n++;
     }
     if (rc == SR_OK && n == 0)

@@ -34,7 +34,7 @@ struct sr_head_info {
     const char *const *labels; /* [n_labels]; NULL for embeddings */
     size_t n_labels;           /* dimension of the vector for embeddings */
     float temperature;         /* divide logits by it, where nothing else is mixed in; 1: not said */
-    bool adapted;              /* reads the adapted trunk: a pass of its own beside the plain trunk */
+    bool adapted;              /* reads the adapted trunk: layers of its own beside the plain trunk's */
 };
 
 struct sr_encoder_info {
@@ -123,9 +123,10 @@ struct sr_encoder_between {
     void *ctx;
 };
 
-/* Runs the batch: plain trunk once if an unadapted head is asked, adapted trunk once if an adapted one is.
- * Sequences never see each other. SR_ELIMIT when it does not fit the workspace's ceiling, SR_ECANCELED when
- * `between` (may be NULL) ended it, SR_EINVAL for ids or lengths out of range, SR_ENOMEM. */
+/* Runs the batch: plain trunk once if an unadapted head is asked, adapted trunk once if an adapted one is;
+ * the layers before the first that an adapter changes run once for both, to the same numbers. Sequences never
+ * see each other. SR_ELIMIT when it does not fit the workspace's ceiling, SR_ECANCELED when `between` (may be
+ * NULL) ended it, SR_EINVAL for ids or lengths out of range, SR_ENOMEM. */
 int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struct sr_encoder_work *work,
                    const struct sr_encoder_item *items, size_t n_items,
                    const struct sr_encoder_between *between) SR_WARN_UNUSED;

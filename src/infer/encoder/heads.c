@@ -142,7 +142,8 @@ int sr_enc_adapter_heads_load(struct sr_encoder *e, const char *folder, struct s
     if (rc == SR_OK)
         rc = sr_enc_trunk_load(e, &adapter, err);
     if (rc == SR_OK)
-        rc = add_classifier(e, &from, folder, NULL, kind_of(adapter.task, folder), e->n_trunks - 1, err);
+        rc = add_classifier(e, &from, folder, NULL, kind_of(adapter.task, folder),
+                            sr_enc_trunk_read(e, e->n_trunks - 1, e->config.layers), err);
     if (rc == SR_OK)
         rc = sr_enc_adapter_check(&adapter, true, err);
     sr_enc_adapter_close(&adapter);

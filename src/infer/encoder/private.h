@@ -214,6 +214,7 @@ struct sr_enc_layer {
 
 struct sr_enc_trunk {
     struct sr_enc_layer layers[SR_ENC_LAYERS_MAX];
+    size_t shared; /* layers at its beginning that are the plain trunk's, whole; the plain one: 0 */
     bool borrowed[SR_ENC_LAYERS_MAX][SR_ENC_LINEARS]; /* it is the plain trunk's */
 };
 
@@ -352,6 +353,10 @@ int sr_enc_head_matrix(struct sr_encoder *e, struct sr_enc_source *from,
 /* The dense layers of the folder's embeddings into head->after. */
 int sr_enc_dense_load(struct sr_encoder *e, struct sr_enc_head *head, struct sr_err *err) SR_WARN_UNUSED;
 
+/* The trunk that has what a head of `trunk` reads behind `layers` layers: the plain one up to where `trunk`
+ * differs. */
+size_t sr_enc_trunk_read(const struct sr_encoder *e, size_t trunk, size_t layers);
+
 /* A further head; its info is the last one's. */
 int sr_enc_head_add(struct sr_encoder *e, const char *name, const char *folder, enum sr_head_kind kind,
                     size_t trunk, struct sr_enc_head **out, struct sr_err *err) SR_WARN_UNUSED;
@@ -395,11 +400,13 @@ static inline int sr_enc_out_of_memory(struct sr_err *err)
  *   rows     F32 [group][2 * wide + labels]  pooled rows and what heads make of them; wide: hidden, or the
  *                                           widest dense layer of an embedding
  *   first    F32 [tokens][hidden]           the residual stream before the first layer, for a convolution
+ *   fork     F32 [tokens][hidden]           the residual stream behind the layers that trunks share
+ *   fork_starts, fork_order                 as starts and order, of the rows in fork
  *   scratch  what the kernels ask for */
 struct sr_enc_plan {
     enum sr_scalar act;
     size_t tokens, chunk /* rows of the MLP at a time */, group, wide;
-    size_t x, a, q, rows, starts, order, first, scratch, bytes;
+    size_t x, a, q, rows, starts, order, first, fork, fork_starts, fork_order, scratch, bytes;
 };
 
 void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, size_t sequences, unsigned team,
@@ -427,6 +434,11 @@ struct sr_enc_pass {
     void *scratch;
     uint32_t *starts, *order;
     size_t n; /* sequences still in progress */
+    /* Adapted trunks begin behind so many layers, with the rows that the plain one left in fork. */
+    size_t shared;
+    float *fork;
+    uint32_t *fork_starts, *fork_order;
+    size_t n_fork;
 };
 
 /* Adds the convolution of the rows before the first layer (pass->first) to the rows after it, and norms. */

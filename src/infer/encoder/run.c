@@ -3,7 +3,8 @@
  *
  * Between layers only the residual stream lives, so a sequence whose heads are all answered can leave the
  * batch there; and where only the first tokens are wanted after the last layer, its attention asks for their
- * rows alone and the rest of that layer runs on one row a sequence. Both are exact.
+ * rows alone and the rest of that layer runs on one row a sequence. Layers that an adapted trunk shares with
+ * the plain one run with the plain one's; the rows behind them are kept for it. All three are exact.
  */
 #include "infer/encoder/private.h"
 
@@ -216,13 +217,47 @@ static bool wants_first_only(const struct sr_enc_pass *pass)
     return true;
 }
 
-/* Drops the sequences that need no further layer. */
+/* Does the item need a layer of this trunk beyond the first `layers`? */
+static bool goes_on(const struct sr_enc_pass *pass, const struct sr_encoder_item *item, size_t layers)
+{
+    return last_layer(pass, item) > layers;
+}
+
+/* Does the item need an adapted trunk? */
+static bool wants_fork(const struct sr_enc_pass *pass, const struct sr_encoder_item *item)
+{
+    for (size_t h = 0; h < pass->e->info.n_heads; h++)
+        if ((item->heads >> h & 1) && pass->e->heads[h].trunk)
+            return true;
+    return false;
+}
+
+/* Copies the rows of the sequences that need an adapted trunk to where each of those begins. */
+static void fork_rows(struct sr_enc_pass *pass)
+{
+    size_t hidden = pass->e->config.hidden, row = 0;
+    pass->n_fork = 0;
+    for (size_t s = 0; s < pass->n; s++) {
+        size_t m = pass->starts[s + 1] - pass->starts[s];
+        if (!wants_fork(pass, &pass->items[pass->order[s]]))
+            continue;
+        memcpy(pass->fork + row * hidden, x_rows(pass, pass->starts[s]).p, m * hidden * sizeof *pass->x);
+        pass->fork_order[pass->n_fork] = pass->order[s];
+        pass->fork_starts[pass->n_fork++] = (uint32_t)row;
+        row += m;
+    }
+    pass->fork_starts[pass->n_fork] = (uint32_t)row;
+}
+
+/* Drops the sequences that need no further layer, of this trunk or before another begins. */
 static void drop_finished(struct sr_enc_pass *pass, size_t layers)
 {
     size_t n = 0, row = 0;
+    bool shared = pass->trunk == 0 && layers < pass->shared;
     for (size_t s = 0; s < pass->n; s++) {
+        const struct sr_encoder_item *item = &pass->items[pass->order[s]];
         size_t from = pass->starts[s], m = pass->starts[s + 1] - from;
-        if (last_layer(pass, &pass->items[pass->order[s]]) <= layers)
+        if (!goes_on(pass, item, layers) && !(shared && wants_fork(pass, item)))
             continue;
         move_rows(x_rows(pass, 0), row, from, m);
         pass->order[n] = pass->order[s];
@@ -233,32 +268,71 @@ static void drop_finished(struct sr_enc_pass *pass, size_t layers)
     pass->n = n;
 }
 
+/* The sequences that need this trunk, or, with the plain one, layers that others share with it. */
 static void begin(struct sr_enc_pass *pass, size_t n_items)
 {
     pass->n = 0;
     pass->starts[0] = 0;
-    for (size_t i = 0; i < n_items; i++)
-        if (last_layer(pass, &pass->items[i])) {
-            pass->order[pass->n] = (uint32_t)i;
-            pass->starts[pass->n + 1] = pass->starts[pass->n] + (uint32_t)pass->items[i].n_ids;
-            pass->n++;
-        }
+    for (size_t i = 0; i < n_items; i++) {
+        const struct sr_encoder_item *item = &pass->items[i];
+        if (!goes_on(pass, item, 0) && !(pass->trunk == 0 && pass->shared && wants_fork(pass, item)))
+            continue;
+        pass->order[pass->n] = (uint32_t)i;
+        pass->starts[pass->n + 1] = pass->starts[pass->n] + (uint32_t)item->n_ids;
+        pass->n++;
+    }
+    if (pass->n)
+        embed(pass);
+}
+
+/* The same behind the shared layers: with the rows that fork_rows kept. */
+static void begin_shared(struct sr_enc_pass *pass)
+{
+    size_t hidden = pass->e->config.hidden, row = 0;
+    pass->n = 0;
+    for (size_t s = 0; s < pass->n_fork; s++) {
+        size_t from = pass->fork_starts[s], m = pass->fork_starts[s + 1] - from;
+        if (!goes_on(pass, &pass->items[pass->fork_order[s]], 0))
+            continue;
+        memcpy(x_rows(pass, row).p, pass->fork + from * hidden, m * hidden * sizeof *pass->x);
+        pass->order[pass->n] = pass->fork_order[s];
+        pass->starts[pass->n++] = (uint32_t)row;
+        row += m;
+    }
+    pass->starts[pass->n] = (uint32_t)row;
 }
 
 static int run_trunk(struct sr_enc_pass *pass, size_t n_items, const struct sr_encoder_between *between)
 {
-    size_t layers = pass->e->config.layers;
-    begin(pass, n_items);
-    if (pass->n)
-        embed(pass);
-    for (size_t i = 0; i < layers && pass->n; i++) {
+    size_t layers = pass->e->config.layers, first = pass->trunk ? pass->shared : 0;
+    if (first)
+        begin_shared(pass);
+    else
+        begin(pass, n_items);
+    for (size_t i = first; i < layers && pass->n; i++) {
         if (between && between->stops(between->ctx))
             return SR_ECANCELED;
         run_layer(pass, i, i + 1 == layers && (i || !pass->e->config.conv) && wants_first_only(pass));
         sr_enc_emit(pass, i + 1);
+        if (!pass->trunk && i + 1 == pass->shared)
+            fork_rows(pass);
         drop_finished(pass, i + 1);
     }
     return SR_OK;
+}
+
+/* Layers that all adapted trunks of the batch share with the plain one; 0: none is asked, or one shares none.
+ */
+static size_t shared_layers(const struct sr_enc_pass *pass, size_t n_items)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < n_items; i++)
+        for (size_t h = 0; h < pass->e->info.n_heads; h++) {
+            size_t trunk = pass->e->heads[h].trunk;
+            if (trunk && (pass->items[i].heads >> h & 1) && pass->e->trunks[trunk]->shared < least)
+                least = pass->e->trunks[trunk]->shared;
+        }
+    return least == SIZE_MAX ? 0 : least;
 }
 
 static int check_item(const struct sr_encoder *e, const struct sr_encoder_item *item)
@@ -302,6 +376,10 @@ int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struc
     pass.scratch = work->p + pass.plan.scratch;
     pass.starts = (uint32_t *)(void *)(work->p + pass.plan.starts);
     pass.order = (uint32_t *)(void *)(work->p + pass.plan.order);
+    pass.fork = (float *)(void *)(work->p + pass.plan.fork);
+    pass.fork_starts = (uint32_t *)(void *)(work->p + pass.plan.fork_starts);
+    pass.fork_order = (uint32_t *)(void *)(work->p + pass.plan.fork_order);
+    pass.shared = shared_layers(&pass, n_items);
     for (pass.trunk = 0; rc == SR_OK && pass.trunk < encoder->n_trunks; pass.trunk++)
         rc = run_trunk(&pass, n_items, between);
     return rc;

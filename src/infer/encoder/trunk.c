@@ -3,7 +3,7 @@
  *
  * Word embeddings keep the file's type; matrices are packed; small vectors are floats in the encoder's
  * arena. An adapted trunk packs the matrices that its adapter changes and borrows the rest from the plain
- * one.
+ * one; the layers before the first that is changed are shared, and run once for both (run.c).
  */
 #include "infer/encoder/private.h"
 
@@ -227,6 +227,19 @@ static int load_layer(struct sr_encoder *e, size_t i, struct sr_enc_adapter *ada
     return rc ? rc : sr_enc_norm_load(e, text[7], bias, &layer->mlp_norm, err);
 }
 
+static bool is_plain(const bool borrowed[SR_ENC_LINEARS])
+{
+    bool all = true;
+    for (size_t k = 0; k < SR_ENC_LINEARS; k++)
+        all &= borrowed[k];
+    return all;
+}
+
+size_t sr_enc_trunk_read(const struct sr_encoder *e, size_t trunk, size_t layers)
+{
+    return layers <= e->trunks[trunk]->shared ? 0 : trunk;
+}
+
 int sr_enc_trunk_load(struct sr_encoder *e, struct sr_enc_adapter *adapter, struct sr_err *err)
 {
     if (e->n_trunks == SR_ENC_TRUNKS_MAX)
@@ -238,6 +251,8 @@ int sr_enc_trunk_load(struct sr_encoder *e, struct sr_enc_adapter *adapter, stru
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < e->config.layers; i++)
         rc = load_layer(e, i, adapter, trunk, err);
+    while (e->n_trunks && trunk->shared < e->config.layers && is_plain(trunk->borrowed[trunk->shared]))
+        trunk->shared++;
     e->trunks[e->n_trunks++] = trunk;
     return rc;
 }

@@ -114,6 +114,12 @@ void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, size_t sequence
     plan->starts = place(plan, (tokens + 1) * sizeof(uint32_t));
     plan->order = place(plan, tokens * sizeof(uint32_t));
     plan->first = place(plan, c->conv ? tokens * c->hidden * sizeof(float) : 0);
+    bool forks = false;
+    for (size_t t = 1; t < e->n_trunks; t++)
+        forks |= e->trunks[t]->shared > 0;
+    plan->fork = place(plan, forks ? tokens * c->hidden * sizeof(float) : 0);
+    plan->fork_starts = place(plan, forks ? (tokens + 1) * sizeof(uint32_t) : 0);
+    plan->fork_order = place(plan, forks ? tokens * sizeof(uint32_t) : 0);
     plan->scratch = place(plan, scratch_bytes(e, plan, sequences, team));
 }
 

@@ -4,12 +4,14 @@
     make_encoder.py minilm FOLDER   minilm.safetensors: sentence-transformers' vectors of texts.txt
     make_encoder.py small           small/*: models of small shape with random weights, and what they say
     make_encoder.py more            small/bert-dense, small/bert-patterns alone: they came later
+    make_encoder.py upper           small/bert-upper alone, with the same versions as guards
     make_encoder.py guards          small/ of DeBERTa, PIGuard and XLM-RoBERTa alone, with transformers 4.46.3, torch 1.13.0
     make_encoder.py full            full/*: models of full shape, whose weights tests make anew, and what they say
 
 Neither building nor testing needs this program; it was run with torch 2.15.0, transformers 5.23.0,
 sentence-transformers 6.2.0, peft 0.21.2, safetensors 0.8.0 on a CPU.
 """
+import copy
 import json
 import pathlib
 import shutil
@@ -293,6 +295,49 @@ def bundle(base, folder, sequences, seed):
     return outputs
 
 
+def upper():
+    """Heads of one bundle on two trunks: two layers that both share, then two that adapters of rank 2 change. Some heads
+    read the plain rows, one the adapted ones, one the rows of a layer before the adapters."""
+    from transformers import BertModel
+
+    base, folder, sequences, outputs = embeddings("bert-upper", BertModel, shape("bert"), torch.bfloat16, 71, "mean")
+    changed = copy.deepcopy(base)
+    g = torch.Generator().manual_seed(72)
+    state = {}
+    for name, module in sorted(changed.named_modules()):
+        if name.startswith(("encoder.layer.2.", "encoder.layer.3.")) and name.endswith(("query", "value", "dense")):
+            a = (torch.randn(2, module.in_features, generator=g) * 0.3).bfloat16()
+            b = (torch.randn(module.out_features, 2, generator=g) * 0.3).bfloat16()
+            state[f"base_model.model.{name}.lora_A.weight"], state[f"base_model.model.{name}.lora_B.weight"] = a, b
+            module.weight.data += 1.5 * (b.float() @ a.float())
+    heads = {"domain": ("mean", 5, 4, False), "jailbreak": ("mean", 2, 4, None), "pii": ("token", 7, 4, False),
+             "feedback": ("cls", 3, 2, None)}
+    for task, (_, n, _, _) in heads.items():
+        for part, rows in (("dense", 32), ("out", n)):
+            state[f"{task}.{part}.weight"] = torch.randn(rows, 32, generator=g) * 0.25
+            state[f"{task}.{part}.bias"] = torch.randn(rows, generator=g) * 0.2
+    for task, (pooling, _, layer, of_adapted) in heads.items():
+        outputs[task] = []
+        for s in sequences:
+            rows = hidden_states(base if of_adapted is False else changed, s).hidden_states[layer][0]
+            x = rows.mean(0) if pooling == "mean" else rows[0] if pooling == "cls" else rows
+            x = torch.nn.functional.gelu(x @ state[f"{task}.dense.weight"].T + state[f"{task}.dense.bias"])
+            outputs[task].append((x @ state[f"{task}.out.weight"].T + state[f"{task}.out.bias"]).numpy())
+    out = folder / "bundle"
+    out.mkdir()
+    save_torch(state, out / "adapters.safetensors")
+    entries = {task: {"pooling": pooling, "layer": layer} | ({} if flag is None else {"adapted": flag})
+               for task, (pooling, _, layer, flag) in heads.items()}
+    files = {"adapter_config.json": {"peft_type": "LORA", "r": 2, "lora_alpha": 3, "bias": "none"},
+             "config.json": {"heads": entries},
+             "category_mapping.json": mapping(labels(5), "idx_to_category", "category_to_idx"),
+             "jailbreak_type_mapping.json": mapping(labels(2)), "pii_type_mapping.json": mapping(BIO),
+             "feedback_mapping.json": mapping(labels(3))}
+    for file, value in files.items():
+        (out / file).write_text(json.dumps(value, indent=1) + "\n")
+    expect(folder, sequences, outputs)
+
+
 def small():
     from transformers import (BertForSequenceClassification, BertForTokenClassification, BertModel,
                               ModernBertForSequenceClassification, ModernBertForTokenClassification, ModernBertModel,
@@ -573,7 +618,7 @@ if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     if what == "minilm" and len(sys.argv) == 3:
         minilm(sys.argv[2])
-    elif what in ("small", "more", "full", "guards") and len(sys.argv) == 2:
-        {"small": small, "more": more, "full": full, "guards": lambda: (guards(), guard(), full(GUARDS))}[what]()
+    elif what in ("small", "more", "upper", "full", "guards") and len(sys.argv) == 2:
+        {"small": small, "more": more, "upper": upper, "full": full, "guards": lambda: (guards(), guard(), full(GUARDS))}[what]()
     else:
         sys.exit(__doc__)

@@ -189,6 +189,7 @@ static const struct {
 } small[] = {
     {"bert-embed", {"adapter-domain", "adapter-pii"}, 2},
     {"bert-bundle", {"bundle"}, 1},
+    {"bert-upper", {"bundle"}, 1},
     {"bert-patterns", {"adapter-regex", "adapter-suffix"}, 2},
     {"bert-dense", {0}, 0},
     {"bert-cls", {0}, 0},

@@ -439,6 +439,7 @@ static void bundles(void **state)
         {"\"pooling\": \"mean\"", "\"layer\": 3, \"pooling\": \"mean\"", SR_EPARSE, "`layer`"},
         {"\"pooling\": \"mean\"", "\"activation\": \"relu\", \"pooling\": \"mean\"", SR_EUNSUPPORTED,
          "activation"},
+        {"\"pooling\": \"mean\"", "\"adapted\": \"no\", \"pooling\": \"mean\"", SR_EPARSE, "`adapted`"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -731,6 +732,112 @@ static void a_mixed_batch(void **state)
     sr_encoder_unref(e);
 }
 
+/* ---- heads on two trunks of one beginning ---- */
+
+static struct sr_encoder *open_upper(void)
+{
+    char path[600];
+    const char *list[1] = {path};
+    struct sr_encoder_options options = {.heads = list, .n_heads = 1};
+    struct sr_encoder *e;
+    struct sr_err err = {0};
+    snprintf(path, sizeof path, "%s/bundle", folder);
+    int rc = sr_encoder_open(&e, folder, &options, &err);
+    if (rc)
+        fail_msg("%s", err.message);
+    return e;
+}
+
+static bool is_adapted(const struct sr_encoder *e, const char *head)
+{
+    int h = sr_encoder_find_head(e, head);
+    assert_true(h >= 0);
+    return sr_encoder_info(e)->heads[h].adapted;
+}
+
+/* A head reads the adapted layers unless its entry says otherwise, or it reads the rows below them. */
+static void which_heads_are_adapted(void **state)
+{
+    (void)state;
+    copy("bert-upper");
+    struct sr_encoder *e = open_upper();
+    size_t bytes = sr_encoder_info(e)->weight_bytes;
+    assert_true(is_adapted(e, "jailbreak"));
+    assert_false(is_adapted(e, "domain") || is_adapted(e, "pii") || is_adapted(e, "feedback") ||
+                 is_adapted(e, "embedding"));
+    sr_encoder_unref(e);
+    edit("bundle/config.json", "\"adapted\": false", "\"adapted\": true");
+    e = open_upper();
+    assert_true(is_adapted(e, "domain") && !is_adapted(e, "pii"));
+    assert_int_equal(sr_encoder_info(e)->weight_bytes, bytes);
+    sr_encoder_unref(e);
+    edit("bundle/config.json", "\"adapted\": true", "\"adapted\": 1");
+    heads_refused("bundle", SR_EPARSE, "`adapted`");
+}
+
+#define UPPER_ITEMS  6u
+#define UPPER_HEADS  5u
+#define UPPER_FLOATS (7u * 40u)
+
+static bool stop_at(void *ctx)
+{
+    return (*(int *)ctx)-- == 0;
+}
+
+/* A batch whose sequences ask for heads of one trunk, of the other, of both and of layers below the adapters
+ * says what each says alone, to the last bit, from one reading of the shared layers. */
+static void two_trunks_in_a_batch(void **state)
+{
+    static const uint32_t asked[UPPER_ITEMS] = {31,      1u << 2,           1u << 1,
+                                                1u << 4, 1u << 2 | 1u << 3, 1 | 1u << 2};
+    static float together[UPPER_ITEMS][UPPER_HEADS][UPPER_FLOATS], alone[UPPER_FLOATS];
+    static int32_t ids[40];
+    struct sr_encoder_item items[UPPER_ITEMS] = {0};
+    struct sr_encoder_work *work;
+    (void)state;
+    copy("bert-upper");
+    struct sr_encoder *e = open_upper();
+    assert_int_equal(sr_encoder_info(e)->n_heads, UPPER_HEADS);
+    assert_int_equal(sr_encoder_find_head(e, "jailbreak"), 2);
+    assert_int_equal(sr_encoder_find_head(e, "feedback"), 4);
+    for (size_t i = 0; i < 40; i++)
+        ids[i] = (int32_t)(4 + i * 37 % 180);
+    for (size_t i = 0; i < UPPER_ITEMS; i++) {
+        items[i] = (struct sr_encoder_item){.ids = ids + i, .n_ids = 3 + 5 * i, .heads = asked[i]};
+        items[i].layers = i == 5 ? 1 : 0;
+        for (size_t h = 0; h < UPPER_HEADS; h++)
+            items[i].out[h] = together[i][h];
+    }
+    assert_int_equal(sr_encoder_work_new(&work, (size_t)1 << 24), 0);
+    for (size_t n = 1; n <= UPPER_ITEMS; n++) {
+        memset(together, 0, sizeof together);
+        assert_int_equal(sr_encoder_run(e, NULL, work, items, n, NULL), 0);
+        for (size_t i = 0; i < n; i++)
+            for (size_t h = 0; h < UPPER_HEADS; h++) {
+                struct sr_encoder_item one = items[i];
+                one.heads = 1u << h;
+                one.out[h] = alone;
+                memset(alone, 0, sizeof alone);
+                if (asked[i] >> h & 1)
+                    assert_int_equal(sr_encoder_run(e, NULL, work, &one, 1, NULL), 0);
+                assert_memory_equal(together[i][h], alone, sizeof alone);
+            }
+    }
+    /* All heads of one text: two shared layers, two plain ones, two adapted ones; the last alone: no plain
+     * one. */
+    for (int layers = 0; layers < 8; layers++) {
+        int left = layers;
+        const struct sr_encoder_between between = {stop_at, &left};
+        assert_int_equal(sr_encoder_run(e, NULL, work, &items[0], 1, &between),
+                         layers < 6 ? SR_ECANCELED : 0);
+        left = layers;
+        assert_int_equal(sr_encoder_run(e, NULL, work, &items[1], 1, &between),
+                         layers < 4 ? SR_ECANCELED : 0);
+    }
+    sr_encoder_work_free(work);
+    sr_encoder_unref(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -755,6 +862,8 @@ int main(void)
         cmocka_unit_test(what_a_run_refuses),
         cmocka_unit_test(the_ceiling),
         cmocka_unit_test(a_mixed_batch),
+        cmocka_unit_test(which_heads_are_adapted),
+        cmocka_unit_test(two_trunks_in_a_batch),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
