@@ -36,7 +36,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 RISK = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
 RATE, POINT, LEAST = 0.03, 0.7, 20
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
-CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 1.5, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
+CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 1.0, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
            "tokens": 212, "judged": 1.5, "average": 0.02, "seed": 7}
 MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
 
@@ -178,19 +178,17 @@ def ask(model, texts, mine):
 def left_out(work, every, group, texts, groups):
     """Log odds of rows by a model that does not know their group; NaN: of none, or of groups that are not there yet."""
     y = np.array([r.label for r in every])
-    w, z, known = weights(every, y), np.full(len(every), np.nan), [mr.digest(r.text) for r in every]
+    w, found, known = weights(every, y), {}, [mr.digest(r.text) for r in every]
     for g in range(mr.GROUPS):
-        path = work / f"group{g}.npz"
-        asked = np.nonzero(group == g)[0]
+        path, asked = work / f"group{g}.npz", np.nonzero(group == g)[0]
         if not path.exists() and g in groups:
             odds = ask(train(texts, y, w, np.nonzero(group != g)[0]), texts, asked)
             np.savez(path, odds=odds, text=[known[i] for i in asked])
             print(f"group {g}", flush=True)
         if path.exists():
             file = np.load(path)
-            found = dict(zip(file["text"].tolist(), file["odds"].tolist()))
-            z[asked] = [found.get(known[i], np.nan) for i in asked]
-    return z
+            found.update(zip(file["text"].tolist(), file["odds"].tolist()))
+    return np.array([found.get(d, np.nan) for d in known])
 
 
 def final(work, every, texts):
