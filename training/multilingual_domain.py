@@ -25,9 +25,11 @@ MODEL = HERE.parent / "models" / "neural-multilingual"
 TEXTS = HERE / "domain_languages.txt"
 PARTS = 4    # of the languages, for leaving them out
 # own: how much more a row of domain_written.txt and domain_languages.txt weighs than its collection's share
-CHOICES = {"hidden": 384, "decay": 1e-3, "steps": 900, "own": 2.0}
-# The linear tier knows few words of these languages.
-FUSION = {"neural": 0.8, "linear": 0.2}
+CHOICES = {"hidden": 384, "decay": 1e-3, "steps": 1500, "drop": 0.2, "own": 2.0}
+# The linear tier knows few words of these languages, but Chinese exams. Chosen on a fold of the Chinese questions and a part of the
+# languages, left out of both: 94.8 and 88.6 % right at 0.8, 95.7 and 87.9 % at 0.7.
+FUSION = {"neural": 0.7, "linear": 0.3}
+COOL = 0.85    # temperature of that mixture, with the least calibration error there
 
 
 def languages(path):
@@ -70,7 +72,7 @@ def weights(task, own):
 
 
 def form(choices):
-    return {k: choices[k] for k in ("hidden", "decay", "steps")}
+    return {k: choices[k] for k in ("hidden", "decay", "steps", "drop")}
 
 
 def left_out(heads, task, choices):
@@ -163,7 +165,7 @@ def make(args):
     import multilingual_heads as heads    # needs torch
     every = rows(args.data)
     task = heads.Task(every, mr.features(args.binary, args.work, [r.text for r in every]))
-    for change in ({}, {"own": 1.0}, {"own": 4.0}, {"steps": 500}, {"steps": 1800}, {"decay": 1e-2}) if args.choose else ({},):
+    for change in ({}, {"own": 1.0}, {"own": 4.0}, {"steps": 900}, {"steps": 900, "drop": 0.0}, {"decay": 1e-2}) if args.choose else ({},):
         z, names = left_out(heads, task, {**CHOICES, **change})
         right, temperature, errors = measure(z, task.y, names)
         print(change, f"accuracy {np.mean(list(right.values())):.3f}, temperature {temperature:.2f}, ECE {np.mean(list(errors.values())):.3f}", right, flush=True)
@@ -171,7 +173,7 @@ def make(args):
         return
     head = heads.train(task.x, task.y, weights(task, CHOICES["own"]), len(data.LABELS), form(CHOICES))
     tensors = {f"domain.{part}.{name}": bfloat16(t) for part in ("dense", "out") for name, t in getattr(head, part).named_parameters()}
-    replace(MODEL, tensors, heads.settings("domain", temperature), {**FUSION, "temperature": 1.0})
+    replace(MODEL, tensors, heads.settings("domain", temperature), {**FUSION, "temperature": COOL})
     figures = {"choices": {**CHOICES, **FUSION, "temperature": round(temperature, 4)}, "rows": dict(collections.Counter(r.source for r in every)),
                "left_out": {"accuracy": right, "ece": errors}}
     (MODEL / "domain.json").write_text(json.dumps(figures, indent=1) + "\n")
