@@ -39,13 +39,17 @@ def weights(rows, families):
 
 
 class Head(torch.nn.Module):
-    def __init__(self, labels, hidden):
+    def __init__(self, labels, hidden, drop=0.0):
         super().__init__()
+        self.drop = drop
         self.dense = torch.nn.Linear(384, hidden) if hidden else None
         self.out = torch.nn.Linear(hidden or 384, labels)
 
     def forward(self, x):
-        return self.out(torch.nn.functional.gelu(self.dense(x))) if self.dense else self.out(x)
+        return self.out(self.dropped(torch.nn.functional.gelu(self.dense(self.dropped(x))))) if self.dense else self.out(x)
+
+    def dropped(self, x):
+        return torch.nn.functional.dropout(x, self.drop) if self.drop and self.training else x
 
 
 def train(x, y, w, labels, form):
@@ -53,7 +57,7 @@ def train(x, y, w, labels, form):
     torch.manual_seed(CHOICES["seed"])
     torch.set_num_threads(1)
     x, y, w = torch.tensor(x) * 20, torch.tensor(y), torch.tensor(w, dtype=torch.float32)
-    head = Head(labels, form["hidden"])
+    head = Head(labels, form["hidden"], form.get("drop", 0.0))
     steps, size = form["steps"], CHOICES["batch"]
     optimizer = torch.optim.AdamW(head.parameters(), lr=3e-3 if form["hidden"] else 2e-2, weight_decay=form["decay"] * 30)
     plan = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=3e-3 if form["hidden"] else 2e-2, total_steps=steps)
