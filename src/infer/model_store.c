@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #define FILES_MAX 4096 /* of a folder that are looked at */
+#define LATER_MAX 1024 /* jobs that wait for the store's thread */
 
 struct stored {
     char *key;
@@ -39,6 +40,8 @@ struct sr_model_store {
     struct sr_infer_options options;    /* in force or wanted; cpus is `cpus` */
     char *cpus;                         /* NULL: all */
     bool adjust;                        /* at the sweep */
+    pthread_mutex_t later_lock;
+    struct sr_workers *later; /* one thread; NULL: not started */
     struct stored items[SR_MODELS_MAX];
     size_t n;
 };
@@ -56,6 +59,7 @@ int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics)
     }
     (*out)->metrics = metrics;
     pthread_mutex_init(&(*out)->lock, NULL);
+    pthread_mutex_init(&(*out)->later_lock, NULL);
     sr_metrics_set(metrics, SR_METRIC_ENCODERS, 0, NULL);
     return SR_OK;
 }
@@ -73,11 +77,13 @@ void sr_model_store_free(struct sr_model_store *models)
 {
     if (!models)
         return;
+    sr_workers_free(models->later);
     sr_infer_free(models->infer);
     for (size_t i = 0; i < models->n; i++)
         drop(&models->items[i]);
     sr_memo_unref(models->memo);
     pthread_mutex_destroy(&models->lock);
+    pthread_mutex_destroy(&models->later_lock);
     sr_mem_free(models->cpus);
     sr_mem_free(models);
 }
@@ -85,6 +91,16 @@ void sr_model_store_free(struct sr_model_store *models)
 struct sr_memo *sr_model_store_memo(struct sr_model_store *models)
 {
     return models ? models->memo : NULL;
+}
+
+int sr_model_store_later(struct sr_model_store *models, struct sr_job *job)
+{
+    int rc = SR_OK;
+    pthread_mutex_lock(&models->later_lock);
+    if (!models->later)
+        rc = sr_workers_new(&models->later, 1, LATER_MAX);
+    pthread_mutex_unlock(&models->later_lock);
+    return rc ? rc : sr_workers_submit(models->later, job, SR_JOB_INTERACTIVE);
 }
 
 void sr_model_store_begin(struct sr_model_store *models)

@@ -9,6 +9,7 @@
 #ifndef SR_INFER_MODEL_STORE_H
 #define SR_INFER_MODEL_STORE_H
 
+#include "base/thread.h"
 #include "infer/engine/engine.h"
 #include "model/linear/linear.h"
 #include "model/memo.h"
@@ -28,7 +29,8 @@ int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics) 
 void sr_model_store_set_batch(struct sr_model_store *models,
                               void (*batch)(void *ctx, const struct sr_infer_batch *batch), void *ctx);
 
-/* Stops the engine: jobs in progress end with SR_ECLOSED. NULL is allowed. */
+/* Runs what waits for its thread, then stops the engine: jobs in progress end with SR_ECLOSED. NULL is
+ * allowed. */
 void sr_model_store_free(struct sr_model_store *models);
 
 /* Begins a reload: no model is taken yet. */
@@ -76,6 +78,11 @@ uint64_t sr_model_store_stamp(const char *path);
  * Errors of sr_infer_new. */
 int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
                          struct sr_infer **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* Runs a job that may open models on a thread of the store's own, one after the other in their order, so that
+ * an event loop, or a thread of the engine, need not wait for them. The thread is started at the first one.
+ * Any thread. SR_EBUSY: too many wait; SR_ENOMEM. */
+int sr_model_store_later(struct sr_model_store *models, struct sr_job *job) SR_WARN_UNUSED;
 
 /* How long the engine takes for what waits, as of sr_infer_stats; 0 without one. Any thread. */
 uint64_t sr_model_store_rest_ns(struct sr_model_store *models);

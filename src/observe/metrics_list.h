@@ -117,7 +117,7 @@
       "rest.",                                                                                               \
       "signal", NONE)                                                                                        \
     X(MULTILINGUAL_BYTES, COUNTER, "semroute_multilingual_bytes_total",                                      \
-      "Text that the neural classifier of other scripts has read.", "signal", NONE)                          \
+      "Text that the neural classifier of other languages has read.", "signal", NONE)                        \
     X(NEURAL_UNREAD, COUNTER, "semroute_neural_unread_bytes_total",                                          \
       "Text that other tiers have read, and the neural classifier beside them has not.", "signal", NONE)     \
     X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \

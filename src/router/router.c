@@ -176,6 +176,25 @@ bool sr_router_has_readers(const struct sr_router *router)
     return has;
 }
 
+static void profile_open_ahead(const struct sr_router *profile)
+{
+    struct sr_signals *of_answers =
+        profile->readers ? sr_readers_signals(profile->readers, SR_SIGNAL_JAILBREAK) : NULL;
+    sr_signals_open_ahead(profile->signals);
+    if (of_answers)
+        sr_signals_open_ahead(of_answers);
+}
+
+void sr_router_open_ahead(const struct sr_router *router)
+{
+    profile_open_ahead(router);
+    for (size_t i = 0; i < router->config->n_recipes; i++)
+        profile_open_ahead(router->recipes[i]);
+    for (size_t i = 0; i < router->config->global.n_canaries; i++)
+        if (router->canaries[i].side)
+            profile_open_ahead(router->canaries[i].side);
+}
+
 /* What only the API reads is opened when it does. */
 static int alone_prepare(struct sr_router *router, struct sr_model_store *models)
 {

@@ -106,6 +106,9 @@ const struct sr_readers *sr_router_readers(const struct sr_router *router);
 /* True once sr_router_readers has opened them. Any thread. */
 bool sr_router_has_readers(const struct sr_router *router);
 
+/* Opens in the background what requests may need later, of all profiles. */
+void sr_router_open_ahead(const struct sr_router *router);
+
 /* Of a profile: of the whole router. */
 struct sr_router *sr_router_ref(struct sr_router *router);
 void sr_router_unref(struct sr_router *router);

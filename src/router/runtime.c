@@ -517,6 +517,13 @@ struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime)
     return runtime->metrics;
 }
 
+void sr_runtime_open_ahead(sr_runtime *runtime)
+{
+    struct sr_router *router = sr_runtime_router(runtime);
+    sr_router_open_ahead(router);
+    sr_router_unref(router);
+}
+
 struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);

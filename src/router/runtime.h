@@ -77,6 +77,10 @@ void sr_runtime_unfollow(sr_runtime *runtime, unsigned number);
 /* A new reference to the current router: release it with sr_router_unref. */
 struct sr_router *sr_runtime_router(sr_runtime *runtime);
 
+/* Opens in the background what requests may need later: for a process that serves, after sr_runtime_open and
+ * after a reload. */
+void sr_runtime_open_ahead(sr_runtime *runtime);
+
 /* With the option `encoder`: a new reference to the configuration's encoder, and the engine that runs it,
  * borrowed until the runtime is closed. NULL when there is none. The first call opens it, unless a signal
  * uses it: may take long, so not on an event loop. A reload keeps it open, or opens that of the new

@@ -195,8 +195,8 @@ struct sr_signal_result {
     uint64_t all_bytes;
     uint64_t unread_bytes;       /* of `all_bytes`, those that nothing could read: rules' on_error decides */
     uint64_t neural_bytes;       /* of these, the bytes the neural classifier read too; 0 if not asked */
-    uint64_t multilingual_bytes; /* read by the neural classifier of other scripts, in place of the first or
-                                    beside it */
+    uint64_t multilingual_bytes; /* read by the neural classifier of other scripts, in place of the first,
+                                    beside it, or a second time */
     bool neural_late;    /* any type: the deadline passed before the neural classifier had read all; others
                             answered for the rest */
     uint32_t remembered; /* units whose result was memoised */
@@ -317,6 +317,8 @@ struct sr_signal_ops {
     /* Optional: true when `start` would open a model for this input, so that a worker thread runs it. Any
      * thread, short. */
     bool (*is_slow)(const struct sr_signal_set *set, const struct sr_signal_input *input);
+    /* Optional: opens in the background what later requests may need. Once the configuration is in force. */
+    void (*ahead)(const struct sr_signal_set *set);
     /* Optional, for types that use a neural classifier. Gives the texts of a unit that `start` will
      * classify, for a request that still arrives; `arena` is scratch and holds texts. With `arena` NULL
      * the unit has only begun: n is 1 when any text of it would be classified. Any thread, short. An
@@ -349,6 +351,8 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
                    struct sr_err *err) SR_WARN_UNUSED;
 struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);
+/* Opens in the background what later requests may need, so that the first of them does not wait. */
+void sr_signals_open_ahead(const struct sr_signals *signals);
 /* True when a result may be late even for a short text. Then a run needs a mailbox to stay asynchronous. */
 bool sr_signals_may_be_late(const struct sr_signals *signals);
 /* The types for which that is true: bits. */

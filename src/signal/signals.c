@@ -77,6 +77,13 @@ void sr_signals_unref(struct sr_signals *signals)
     sr_mem_free(signals);
 }
 
+void sr_signals_open_ahead(const struct sr_signals *signals)
+{
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (signals->sets[type] && sr_signal_registry[type]->ahead)
+            sr_signal_registry[type]->ahead(signals->sets[type]);
+}
+
 uint32_t sr_signals_needs(const struct sr_signals *signals, enum sr_signal_type type)
 {
     return signals->needs[type];

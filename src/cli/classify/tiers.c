@@ -69,6 +69,11 @@ static int open_other(const struct sr_tiers *tiers, struct sr_tiers_model *model
         rc = sr_multilingual_new(&model->other, &config, model->models, err);
     if (rc == SR_OK)
         rc = sr_multilingual_fusion(model->other, tiers->task, &model->other_fusion, err);
+    if (rc == SR_OK && strcmp(model->tier, "neural") != 0) {
+        model->second = (struct sr_fusion_second){.certain = SR_FUSION_CERTAIN, .tokens = SR_FUSION_TOKENS};
+        rc = sr_multilingual_second(model->other, tiers->task, &model->second, err);
+        model->reads_twice = rc == SR_OK;
+    }
     return rc == SR_ENOENT ? SR_OK : rc;
 }
 
@@ -178,13 +183,41 @@ static int ask_other(const struct sr_tiers_model *model, struct sr_classifier_qu
     return rc;
 }
 
+/* Is it an uncertain answer of both tiers to a short text? */
+static bool is_for_second(const struct sr_tiers_model *model, const struct sr_classifier_query *query)
+{
+    const struct sr_classifier *classifier = model->classifier;
+    float top = query->probabilities[sr_classifier_top(query->probabilities, classifier->n_labels)];
+    size_t tokens;
+    return model->reads_twice && top < model->second.certain && strcmp(query->tier, "linear") != 0 &&
+           sr_tokenizer_count(sr_encoder_tokenizer(model->encoder.encoder), query->text, 0, &tokens) ==
+               SR_OK &&
+           tokens <= model->second.tokens;
+}
+
+/* As the signal does it (signal/topic/domain.c). */
+static int ask_second(const struct sr_tiers_model *model, struct sr_classifier_query *query)
+{
+    struct sr_neural_result *result = NULL;
+    struct sr_neural *neural = sr_multilingual_open(model->other);
+    const struct sr_head_info *head = neural ? sr_neural_head(neural, model->classifier->task) : NULL;
+    if (!head || sr_neural_read_wait(neural, query->text, 0, SR_INFER_INTERACTIVE, &result))
+        return SR_OK; /* the first answer stands */
+    int rc = sr_cascade_mix_second(model->classifier, query, result, head, &model->second.mix);
+    sr_neural_result_unref(result);
+    return rc;
+}
+
 int sr_tiers_ask(const struct sr_tiers_model *model, struct sr_bytes text, float *probabilities,
                  const char **tier)
 {
     struct sr_classifier_query query = {.text = text, .probabilities = probabilities};
     int rc = ask_other(model, &query);
-    if (rc == SR_AGAIN)
+    bool first = rc == SR_AGAIN;
+    if (first)
         rc = sr_classifier_answer(model->classifier, &query);
+    if (rc == SR_OK && first && is_for_second(model, &query))
+        rc = ask_second(model, &query);
     *tier = query.tier;
     return rc;
 }

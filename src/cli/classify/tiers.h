@@ -42,8 +42,10 @@ struct sr_tiers_model {
     struct sr_multilingual *other; /* reads texts in other scripts; NULL: there is none */
     struct sr_model_store *models; /* of `other` */
     struct sr_fusion other_fusion;
-    const char *tier;      /* "linear", "neural", "both", "cascade" */
-    const char *precision; /* of the neural classifier; NULL for the linear tier */
+    struct sr_fusion_second second; /* `other` also reads what is uncertain */
+    bool reads_twice;               /* ... if this is set */
+    const char *tier;               /* "linear", "neural", "both", "cascade" */
+    const char *precision;          /* of the neural classifier; NULL for the linear tier */
 };
 
 /* Opens the model. False after a message was printed: *code is the exit code. */

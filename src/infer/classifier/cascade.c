@@ -70,11 +70,10 @@ void sr_cascade_mix(struct sr_classifier *classifier, struct sr_classifier_query
     mix(classifier, query, result, &cascade->fusion, neural);
 }
 
-int sr_cascade_mix_other(struct sr_classifier *classifier, struct sr_classifier_query *query,
-                         const struct sr_neural_result *result, const struct sr_head_info *head,
-                         const struct sr_fusion *fusion)
+/* What another head says, in the order of our labels. */
+static int take_other(const struct sr_classifier *classifier, const struct sr_neural_result *result,
+                      const struct sr_head_info *head, float neural[SR_CLASSIFIER_LABELS_MAX])
 {
-    float neural[SR_CLASSIFIER_LABELS_MAX];
     const float *answer = sr_neural_text(result, head);
     if (head->n_labels != classifier->n_labels)
         return SR_EMISMATCH;
@@ -84,8 +83,29 @@ int sr_cascade_mix_other(struct sr_classifier *classifier, struct sr_classifier_
             return SR_EMISMATCH;
         neural[i] = answer[k];
     }
-    mix(classifier, query, result, fusion, neural);
     return SR_OK;
+}
+
+int sr_cascade_mix_other(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                         const struct sr_neural_result *result, const struct sr_head_info *head,
+                         const struct sr_fusion *fusion)
+{
+    float neural[SR_CLASSIFIER_LABELS_MAX];
+    int rc = take_other(classifier, result, head, neural);
+    if (rc == SR_OK)
+        mix(classifier, query, result, fusion, neural);
+    return rc;
+}
+
+int sr_cascade_mix_second(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                          const struct sr_neural_result *result, const struct sr_head_info *head,
+                          const struct sr_fusion *mix)
+{
+    float neural[SR_CLASSIFIER_LABELS_MAX];
+    int rc = take_other(classifier, result, head, neural);
+    if (rc == SR_OK)
+        sr_fusion_mix(mix, neural, query->probabilities, classifier->n_labels, query->probabilities);
+    return rc;
 }
 
 static int cascade_answer(struct sr_classifier *self, struct sr_classifier_query *query)

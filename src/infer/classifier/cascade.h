@@ -43,6 +43,12 @@ int sr_cascade_mix_other(struct sr_classifier *classifier, struct sr_classifier_
                          const struct sr_neural_result *result, const struct sr_head_info *head,
                          const struct sr_fusion *fusion) SR_WARN_UNUSED;
 
+/* The same with a whole answer, of whatever tiers, in the query: `mix` has its weight as that of the linear
+ * tier. The query's tier and bytes stay. SR_EMISMATCH. */
+int sr_cascade_mix_second(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                          const struct sr_neural_result *result, const struct sr_head_info *head,
+                          const struct sr_fusion *mix) SR_WARN_UNUSED;
+
 /* The second step: the neural classifier's result joins what the first wrote. */
 void sr_cascade_mix(struct sr_classifier *classifier, struct sr_classifier_query *query,
                     const struct sr_neural_result *result);

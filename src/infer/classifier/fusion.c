@@ -14,6 +14,8 @@
 #define PATH_BYTES     4096
 #define LEAST          1e-9F /* of a probability, so that its logarithm is one */
 
+#define SECOND_TOKENS_MAX 65536
+
 static int read_file(const char *path, struct sr_buf *text, struct sr_err *err)
 {
     char piece[4096];
@@ -88,6 +90,45 @@ int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task, 
     if (rc == SR_OK) {
         sr_json_view found = sr_json_view_get(sr_json_view_get(root, "fusion"), task);
         rc = sr_json_view_is_object(found) ? read_fusion(out, found, path, err) : SR_ENOENT;
+    }
+    sr_buf_dispose(&text);
+    return rc;
+}
+
+static int read_second(struct sr_fusion_second *out, sr_json_view task, const char *path, struct sr_err *err)
+{
+    float tokens = (float)out->tokens;
+    out->mix = (struct sr_fusion){.temperature = 1};
+    int rc = read_number(task, "first", 0, 100, &out->mix.linear, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "neural", 0, 100, &out->mix.neural, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "temperature", 0.01, 100, &out->mix.temperature, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "shift", -100, 100, &out->mix.shift, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "band", 0, 100, &out->band, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "certain", 0, 1, &out->certain, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "tokens", 1, SECOND_TOKENS_MAX, &tokens, path, err);
+    out->tokens = (size_t)tokens;
+    if (rc == SR_OK && out->mix.linear + out->mix.neural <= 0)
+        rc = sr_err_set(err, SR_EPARSE, "%s: `fusion`: both weights of a second reader are 0", path);
+    return rc;
+}
+
+int sr_fusion_read_second(struct sr_fusion_second *out, const char *folder, const char *task,
+                          struct sr_err *err)
+{
+    char path[PATH_BYTES], name[64];
+    struct sr_buf text;
+    sr_json_view root = {0};
+    snprintf(name, sizeof name, "%s_second", task);
+    int rc = open_config(&root, &text, path, folder, err);
+    if (rc == SR_OK) {
+        sr_json_view found = sr_json_view_get(sr_json_view_get(root, "fusion"), name);
+        rc = sr_json_view_is_object(found) ? read_second(out, found, path, err) : SR_ENOENT;
     }
     sr_buf_dispose(&text);
     return rc;

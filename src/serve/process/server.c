@@ -154,6 +154,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
         return SR_EPARSE;
     sr_process_log_count_in(sr_runtime_metrics_table(server->runtime));
     server->config = sr_runtime_config(server->runtime);
+    sr_runtime_open_ahead(server->runtime);
     sr_stores_open(server->runtime, server->config, NULL);
     sr_conversations_open(server->runtime, server->config, NULL);
     sr_limits_open(server->runtime, &server->spent, server->config, NULL);

@@ -124,6 +124,7 @@ void sr_server_reload(void *ctx)
         sr_log(SR_LOG_ERROR, "config_reload", "kept revision %s: %s", server->config->revision, error);
     } else {
         const struct sr_config *fresh = sr_runtime_config(server->runtime);
+        sr_runtime_open_ahead(server->runtime);
         sr_stores_open(server->runtime, fresh, server->config);
         sr_conversations_open(server->runtime, fresh, server->config);
         sr_limits_open(server->runtime, &server->spent, fresh, server->config);

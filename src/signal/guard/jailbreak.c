@@ -123,6 +123,7 @@ struct evaluation {
     size_t n_regions;
     struct sr_signal_question *questions;
     size_t n_questions;
+    struct sr_jailbreak_unit *again[SR_RISK_SECOND_TEXTS]; /* what the second reader is asked about */
     size_t short_bytes; /* of strings that are read in seams only, or are the operator's */
 };
 
@@ -171,6 +172,82 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
     return SR_OK;
 }
 
+static void limit_multilingual(struct sr_signal_result *result)
+{
+    if (result->multilingual_bytes > result->all_bytes)
+        result->multilingual_bytes = result->all_bytes;
+}
+
+/* Takes the second reader's answers in. */
+static int finish_second(const struct sr_signal_set *set, struct sr_signal_task *task,
+                         struct sr_signal_question *questions, size_t n)
+{
+    struct evaluation *evaluation = questions[0].about;
+    for (size_t i = 0; i < n; i++)
+        sr_jailbreak_second_mix(evaluation->again[i], &set->models, &questions[i]);
+    limit_multilingual(task->result);
+    return write_result(set, task, evaluation);
+}
+
+/* Puts a unit among those that are read again, by risk; one of the others may lose its place. */
+static void insert_again(struct sr_jailbreak_unit **again, float *risks, size_t *n,
+                         struct sr_jailbreak_unit *unit, float risk)
+{
+    size_t at = *n;
+    while (at && risks[at - 1] < risk)
+        at--;
+    if (at == SR_RISK_SECOND_TEXTS)
+        return;
+    *n += *n < SR_RISK_SECOND_TEXTS;
+    for (size_t i = *n - 1; i > at; i--) {
+        again[i] = again[i - 1];
+        risks[i] = risks[i - 1];
+    }
+    again[at] = unit;
+    risks[at] = risk;
+}
+
+/* The units that are read again; 0: none is uncertain, or it would change nothing. */
+static size_t choose_again(const struct sr_signal_set *set, const struct units *units,
+                           const struct sr_signal_input *input, struct evaluation *evaluation)
+{
+    float risks[SR_RISK_SECOND_TEXTS];
+    size_t n = 0;
+    for (size_t i = 0; set->models.reads_twice && i < evaluation->n; i++) {
+        struct sr_jailbreak_unit *unit = &evaluation->units[i];
+        float risk = risk_of(input, evaluation, unit);
+        if (unit->current && sr_jailbreak_second_is_moot(&set->models, risk))
+            return 0;
+        if (sr_jailbreak_second_text(&set->models, unit, units->items[unit->unit].text, risk))
+            insert_again(evaluation->again, risks, &n, unit, risk);
+    }
+    return n;
+}
+
+/* The result of both tiers; where that is uncertain the second reader is asked first. */
+static int conclude(const struct sr_signal_set *set, struct sr_signal_task *task,
+                    struct evaluation *evaluation)
+{
+    struct sr_signal_unit whole;
+    struct units units = units_of(task->input, &whole);
+    size_t n = choose_again(set, &units, task->input, evaluation);
+    struct sr_signal_question *questions = n ? sr_arena_calloc(task->arena, n, sizeof *questions) : NULL;
+    if (!n)
+        return write_result(set, task, evaluation);
+    if (!questions)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        struct sr_jailbreak_unit *unit = evaluation->again[i];
+        struct sr_bytes text = units.items[unit->unit].text;
+        float risk = risk_of(task->input, evaluation, unit);
+        questions[i] = (struct sr_signal_question){
+            .text = sr_jailbreak_second_text(&set->models, unit, text, risk)->text,
+            .about = evaluation,
+            .extra = true};
+    }
+    return sr_signal_ask_second(set, task, set->models.other, units.tenant, questions, n, finish_second);
+}
+
 /* Takes the neural classifier's answers in. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
@@ -191,8 +268,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         result->neural_bytes += sr_jailbreak_region_read(&evaluation->regions[i]);
     if (result->neural_bytes > result->all_bytes) /* regions of a long unit overlap */
         result->neural_bytes = result->all_bytes;
-    if (result->multilingual_bytes > result->all_bytes)
-        result->multilingual_bytes = result->all_bytes;
+    limit_multilingual(result);
     for (size_t i = 0; i < evaluation->n; i++) {
         struct sr_jailbreak_unit *unit = &evaluation->units[i];
         int rc = unit->first ? sr_jailbreak_unit_mix(unit, &set->models, task->arena) : SR_OK;
@@ -202,7 +278,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     if (!set->models.reader)
         result->scanned_bytes = result->neural_bytes;
     result->tier = !set->models.reader ? "neural" : answered ? "linear+neural" : "linear";
-    return write_result(set, task, evaluation);
+    return conclude(set, task, evaluation);
 }
 
 /* Classifies the units with the linear tier. */
@@ -317,6 +393,12 @@ static bool jailbreak_is_slow(const struct sr_signal_set *set, const struct sr_s
     return false;
 }
 
+static void jailbreak_ahead(const struct sr_signal_set *set)
+{
+    if (set->models.reads_twice)
+        sr_multilingual_open_ahead(set->models.other);
+}
+
 static bool jailbreak_may_be_late(const struct sr_signal_set *set)
 {
     return set->models.neural != NULL;
@@ -370,6 +452,7 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .admit = jailbreak_admit,
     .may_be_late = jailbreak_may_be_late,
     .is_slow = jailbreak_is_slow,
+    .ahead = jailbreak_ahead,
     .prefetch = jailbreak_prefetch,
     .alone = jailbreak_alone,
     .named_model = jailbreak_named_model,

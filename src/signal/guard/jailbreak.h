@@ -3,8 +3,9 @@
  *
  * jailbreak_models.c opens the two tiers; jailbreak_choice.c chooses what the neural classifier reads,
  * jailbreak_ask.c which one reads what;
- * jailbreak_unit.c combines both results for one unit; jailbreak.c is the signal: it reads the units of an
- * input and writes the result. contrastive.c finds disguised parts with jailbreak_unit.c.
+ * jailbreak_unit.c combines both results for one unit; jailbreak_second.c has a second reader of what is then
+ * uncertain; jailbreak.c is the signal: it reads the units of an input and writes the result. contrastive.c
+ * finds disguised parts with jailbreak_unit.c.
  */
 #ifndef SR_SIGNAL_GUARD_JAILBREAK_H
 #define SR_SIGNAL_GUARD_JAILBREAK_H
@@ -27,7 +28,9 @@ struct sr_jailbreak_models {
     struct sr_fusion fusion;
     struct sr_multilingual *other; /* reads other scripts; NULL: the neural classifier reads all */
     struct sr_fusion other_fusion;
-    bool bundled; /* the models are those that the calibrations of risk.h are for */
+    struct sr_fusion_second second; /* the other one is asked about uncertain texts, too */
+    bool reads_twice;               /* ... if this is set */
+    bool bundled;                   /* the models are those that the calibrations of risk.h are for */
 };
 
 /* Opens the configured models or the bundled ones. Dispose of them whatever it returns. Errors of models. */
@@ -87,6 +90,22 @@ size_t sr_jailbreak_region_read(const struct sr_jailbreak_region *region);
 /* After all answers: what both tiers say of a unit with regions. SR_ENOMEM. */
 int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                           struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* ---- jailbreak_second.c ---- */
+
+/* The question whose text the second reader is to read of a unit, which the first judgement gives `risk`, in
+ * all calibrations; `text` is the unit's. NULL: none is to be read, because the unit is certain, long, or of
+ * the system role, or was not read by the first neural classifier alone. */
+const struct sr_signal_question *sr_jailbreak_second_text(const struct sr_jailbreak_models *models,
+                                                          const struct sr_jailbreak_unit *unit,
+                                                          struct sr_bytes text, float risk);
+
+/* True for a risk so high that no other unit of the same rules need be read again. */
+bool sr_jailbreak_second_is_moot(const struct sr_jailbreak_models *models, float risk);
+
+/* The unit's risk with the second reader's answer; without one it stays. */
+void sr_jailbreak_second_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
+                             const struct sr_signal_question *question);
 
 /* ---- jailbreak_ask.c ---- */
 

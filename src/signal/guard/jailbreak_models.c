@@ -31,6 +31,15 @@ static int open_own(struct sr_jailbreak_models *set, const struct sr_config *con
     return rc ? rc : take_head(set, config, err);
 }
 
+/* The other one is a second reader where its files say how, of what both bundled tiers have judged. */
+static int add_second(struct sr_jailbreak_models *set, struct sr_err *err)
+{
+    set->second = (struct sr_fusion_second){.band = SR_RISK_SECOND_BAND, .tokens = SR_RISK_SECOND_TOKENS};
+    int rc = sr_multilingual_second(set->other, SR_JAILBREAK_TASK, &set->second, err);
+    set->reads_twice = rc == SR_OK && set->reader;
+    return rc == SR_ENOENT ? SR_OK : rc;
+}
+
 /* Adds the neural classifier of other scripts, whose head has the same labels. */
 static int add_other(struct sr_jailbreak_models *set, const struct sr_config *config,
                      struct sr_model_store *models, struct sr_err *err)
@@ -38,6 +47,8 @@ static int add_other(struct sr_jailbreak_models *set, const struct sr_config *co
     int rc = sr_multilingual_new(&set->other, config, models, err);
     if (rc == SR_OK)
         rc = sr_multilingual_fusion(set->other, SR_JAILBREAK_TASK, &set->other_fusion, err);
+    if (rc == SR_OK)
+        return add_second(set, err);
     if (rc != SR_ENOENT)
         return rc;
     sr_log(SR_LOG_WARN, "multilingual_missing", "%s; attacks in scripts other than Latin are hardly found",

@@ -158,6 +158,12 @@ struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fu
     return sides->stretches < SR_RISK_LONG_FROM ? short_risk(sides, fusion) : long_risk(sides);
 }
 
+float sr_risk_distance(float risk)
+{
+    float odds = logf(SR_RISK_SECOND_AT / (1 - SR_RISK_SECOND_AT));
+    return risk > 0 && risk < 1 ? fabsf(logf(risk / (1 - risk)) - odds) : INFINITY;
+}
+
 float sr_risk_lowered(float risk, float shift)
 {
     float odds = risk * expf(-shift);

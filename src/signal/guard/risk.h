@@ -52,6 +52,19 @@
 #define SR_RISK_ALONE_FROM     0.50F
 #define SR_RISK_ALONE_PASSAGES 256u
 
+/* A second reader is asked about a unit whose log odds are no further than a band from those of a risk of
+ * SR_RISK_SECOND_AT, as rules' thresholds are near it, on either side; if the unit is short, and about
+ * SR_RISK_SECOND_TEXTS of a request at most, those with the highest risk. How its answer joins the first
+ * judgement is in the config.json of its heads (struct sr_fusion_second), which may have another band and
+ * another number of tokens than these. Not of the system role: its calibration is that of two tiers. */
+#define SR_RISK_SECOND_AT     0.70F
+#define SR_RISK_SECOND_BAND   1.50F
+#define SR_RISK_SECOND_TOKENS 256u /* as the first neural classifier counts them */
+#define SR_RISK_SECOND_TEXTS  4u
+
+/* How far the log odds of a risk are from those of SR_RISK_SECOND_AT, on either side. */
+float sr_risk_distance(float risk);
+
 /* Stretches of a text; the last one may be shorter. */
 static inline size_t sr_risk_stretches(size_t bytes)
 {

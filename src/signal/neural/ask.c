@@ -4,6 +4,9 @@
  *
  * Every question holds a reference of the signal's task until its own task is freed, so the arena that
  * both live in outlives them.
+ *
+ * A second reader is asked by a job on the store's thread. Until that thread claims the job the deadline may
+ * claim it instead: then nothing is asked, and the thread that says so finishes the signal.
  */
 #include "signal/neural/ask.h"
 
@@ -18,7 +21,7 @@ struct asking;
 struct child {
     struct sr_neural_ask ask;
     struct asking *of;
-    bool late; /* it was not answered at once; written before the signal's task can be stopped */
+    bool late; /* it was not answered at once; written before the signal's task can be stopped, see `asked` */
 };
 
 struct asking {
@@ -29,6 +32,17 @@ struct asking {
     struct child *children; /* [n] */
     size_t n;
     atomic_size_t open;
+    /* The first: */
+    _Atomic(struct asking *) second; /* NULL: no second reader was asked */
+    atomic_bool expired;             /* the deadline has passed */
+    /* The second: */
+    struct asking *first; /* NULL: this is the first */
+    struct sr_multilingual *reader;
+    uint64_t salt;
+    struct sr_job job;
+    atomic_bool claimed; /* by the one that asks, or that finishes without */
+    atomic_bool asked;   /* its children's `late` are written */
+    atomic_bool ended;   /* they were told that the deadline has passed */
 };
 
 static struct child *child_of(struct sr_task *task)
@@ -62,7 +76,7 @@ bool sr_signal_question_is_late(const struct sr_signal_question *question)
 static int refusal_of(const struct asking *asking)
 {
     int refusal = SR_OK;
-    for (size_t i = 0; asking->task->whole && i < asking->n; i++) {
+    for (size_t i = 0; asking->task->whole && !asking->first && i < asking->n; i++) {
         int status = asking->questions[i].status;
         if (status == SR_EBUSY || (status == SR_ELIMIT && !refusal))
             refusal = status;
@@ -80,7 +94,7 @@ static int finish(struct asking *asking)
             result->neural_bytes += sr_neural_scope(question->result).read_bytes;
         if (question->status == SR_OK && question->neural)
             result->multilingual_bytes += sr_neural_scope(question->result).read_bytes;
-        result->neural_late |= sr_signal_question_is_late(question);
+        result->neural_late |= !asking->first && sr_signal_question_is_late(question);
     }
     bool wanted = sr_task_state(&asking->task->base) == SR_TASK_PENDING;
     int refusal = refusal_of(asking);
@@ -97,6 +111,14 @@ static int finish(struct asking *asking)
 static bool was_last(struct asking *asking)
 {
     return atomic_fetch_sub(&asking->open, 1) == 1;
+}
+
+/* The signal is finished, unless a second reader is asked. */
+static void complete(struct asking *asking)
+{
+    int rc = finish(asking);
+    if (rc != SR_AGAIN)
+        sr_signal_complete(asking->task, rc);
 }
 
 /* Moves the answer from the child to the question. */
@@ -117,7 +139,7 @@ static void child_done(struct sr_task *task, int status)
     struct asking *asking = child->of;
     take_answer(child, status);
     if (was_last(asking))
-        sr_signal_complete(asking->task, finish(asking));
+        complete(asking);
     sr_task_unref(task);
 }
 
@@ -128,20 +150,53 @@ static void child_free(struct sr_task *task)
     sr_task_unref(&child->of->task->base);
 }
 
-static void asking_stop(struct sr_task *task)
+static void end_children(struct asking *asking, void (*end)(struct sr_task *task))
 {
-    struct asking *asking = asking_of(task);
     for (size_t i = 0; i < asking->n; i++)
         if (asking->children[i].late)
-            sr_task_cancel(&asking->children[i].ask.task);
+            end(&asking->children[i].ask.task);
+}
+
+/* True for one caller, which asks or finishes. */
+static bool claim(struct asking *second)
+{
+    return !atomic_exchange(&second->claimed, true);
+}
+
+/* The second reader is not asked: what was known stands. */
+static int give_up(struct asking *second, int status)
+{
+    for (size_t i = 0; i < second->n; i++)
+        second->questions[i].status = status;
+    return finish(second);
+}
+
+/* Any thread, also several at once. */
+static void expire_second(struct asking *second)
+{
+    if (claim(second))
+        sr_signal_complete(second->task, give_up(second, SR_ETIMEOUT));
+    else if (atomic_load(&second->asked) && !atomic_exchange(&second->ended, true))
+        end_children(second, sr_task_expire);
+}
+
+static void asking_stop(struct sr_task *task)
+{
+    struct asking *asking = asking_of(task), *second = atomic_load(&asking->second);
+    end_children(asking, sr_task_cancel);
+    if (second && atomic_load(&second->asked))
+        end_children(second, sr_task_cancel);
 }
 
 static void asking_expire(struct sr_task *task)
 {
     struct asking *asking = asking_of(task);
-    for (size_t i = 0; i < asking->n; i++)
-        if (asking->children[i].late)
-            sr_task_expire(&asking->children[i].ask.task);
+    /* Of this thread and the one that asks the second reader, the later one sees the other's store. */
+    atomic_store(&asking->expired, true);
+    struct asking *second = atomic_load(&asking->second);
+    end_children(asking, sr_task_expire);
+    if (second)
+        expire_second(second);
 }
 
 static const struct sr_task_work asking_work = {.stop = asking_stop, .expire = asking_expire};
@@ -191,7 +246,7 @@ static void ask_all(struct asking *asking, struct sr_neural *neural, uint64_t sa
             continue;
         }
         int rc = ask_one(asking, neural, salt, i, &asked);
-        if (asking->task->whole && (rc == SR_EBUSY || rc == SR_ELIMIT))
+        if (asking->task->whole && !asking->first && (rc == SR_EBUSY || rc == SR_ELIMIT))
             refused = rc;
     }
     for (size_t i = 0; refused && i < asking->n; i++)
@@ -204,19 +259,88 @@ int sr_signal_room(const struct sr_signal_task *task, const struct sr_neural *ne
     return sr_neural_room(neural, task->client, bytes / BYTES_PER_TOKEN, task->deadline_ns);
 }
 
-int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
-                  struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
-                  sr_signal_finish *write)
+static struct asking *asking_new(const struct sr_signal_set *set, struct sr_signal_task *task,
+                                 struct sr_signal_question *questions, size_t n, sr_signal_finish *write)
 {
     struct asking *asking = sr_arena_calloc(task->arena, 1, sizeof *asking);
     struct child *children = sr_arena_calloc(task->arena, n ? n : 1, sizeof *children);
     if (!asking || !children)
-        return SR_ENOMEM;
+        return NULL;
     *asking = (struct asking){
         .set = set, .task = task, .finish = write, .questions = questions, .children = children, .n = n};
     atomic_init(&asking->open, n + 1);
+    return asking;
+}
+
+int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
+                  struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
+                  sr_signal_finish *write)
+{
+    struct asking *asking = asking_new(set, task, questions, n, write);
+    if (!asking)
+        return SR_ENOMEM;
     task->state = asking;
     ask_all(asking, neural, sr_signal_salt(tenant));
     sr_task_begin(&task->base, &asking_work); /* not complete yet: this thread counts, too */
     return was_last(asking) ? finish(asking) : SR_AGAIN;
+}
+
+/* ---- the second reader ---- */
+
+/* The task may have been stopped before it could be seen that there is something to stop. */
+static void end_if_late(struct asking *second)
+{
+    if (atomic_load(&second->first->expired))
+        expire_second(second);
+    else if (sr_task_state(&second->task->base) != SR_TASK_PENDING)
+        end_children(second, sr_task_cancel);
+}
+
+/* On the store's thread. */
+static void ask_later(struct sr_job *job)
+{
+    struct asking *second = (struct asking *)((char *)job - offsetof(struct asking, job));
+    struct sr_signal_task *task = second->task;
+    bool wanted = sr_task_state(&task->base) == SR_TASK_PENDING;
+    struct sr_neural *neural = wanted ? sr_multilingual_open(second->reader) : NULL;
+    if (claim(second)) {
+        for (size_t i = 0; i < second->n; i++)
+            second->questions[i].neural = neural;
+        if (neural)
+            ask_all(second, neural, second->salt);
+        else
+            for (size_t i = 0; i < second->n; i++)
+                second->questions[i].status = SR_ENOENT;
+        if (!neural)
+            atomic_fetch_sub(&second->open, second->n);
+        atomic_store(&second->asked, true);
+        end_if_late(second);
+        if (was_last(second))
+            complete(second);
+    }
+    sr_task_unref(&task->base);
+}
+
+int sr_signal_ask_second(const struct sr_signal_set *set, struct sr_signal_task *task,
+                         struct sr_multilingual *reader, struct sr_bytes tenant,
+                         struct sr_signal_question *questions, size_t n, sr_signal_finish *write)
+{
+    struct asking *first = task->state, *second = asking_new(set, task, questions, n, write);
+    if (!second)
+        return SR_ENOMEM;
+    second->first = first;
+    second->reader = reader;
+    second->salt = sr_signal_salt(tenant);
+    second->job = (struct sr_job){.run = ask_later};
+    sr_task_ref(&task->base); /* the job's */
+    atomic_store(&first->second, second);
+    int rc = sr_multilingual_later(reader, &second->job);
+    if (rc) {
+        rc = claim(second) ? give_up(second, rc) : SR_AGAIN;
+        sr_task_unref(&task->base);
+        return rc;
+    }
+    if (atomic_load(&first->expired))
+        expire_second(second);
+    return SR_AGAIN;
 }

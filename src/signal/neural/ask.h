@@ -10,6 +10,7 @@
 #define SR_SIGNAL_NEURAL_ASK_H
 
 #include "infer/classifier/neural.h"
+#include "signal/neural/multilingual.h"
 #include "signal/signal.h"
 
 struct sr_signal_question {
@@ -37,6 +38,17 @@ typedef int sr_signal_finish(const struct sr_signal_set *set, struct sr_signal_t
 int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
                   struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
                   sr_signal_finish *finish) SR_WARN_UNUSED;
+
+/* Asks a second reader, inside the `finish` of sr_signal_ask and as its last act, once for a task: `finish`
+ * returns what this returns. `reader` outlives the task; it is opened if it is not, and asked on the store's
+ * thread, so nothing here blocks. `second` is called as `finish` is, when all of `questions` [n] are
+ * answered, or none can be any more: the reader cannot be opened (SR_ENOENT), there is no room (SR_EBUSY),
+ * the deadline has passed (SR_ETIMEOUT). Then what `finish` knows stands; a task that wants the whole does
+ * not fail for it, and it is not late. */
+int sr_signal_ask_second(const struct sr_signal_set *set, struct sr_signal_task *task,
+                         struct sr_multilingual *reader, struct sr_bytes tenant,
+                         struct sr_signal_question *questions, size_t n,
+                         sr_signal_finish *second) SR_WARN_UNUSED;
 
 /* SR_EBUSY: texts of so many bytes, of which nothing is remembered, would be refused for lack of time. */
 int sr_signal_room(const struct sr_signal_task *task, const struct sr_neural *neural,

@@ -3,18 +3,21 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/ref.h"
 #include "infer/locate.h"
 #include "signal/neural/neural.h"
 #include "text/english.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #define HEADS "neural-multilingual"
 
 struct sr_multilingual {
+    struct sr_ref ref; /* of its owner, and of its job */
     struct sr_model_store *models;
     struct sr_infer *infer;
     enum sr_config_multilingual use;
@@ -23,7 +26,9 @@ struct sr_multilingual {
     char folder[SR_LOCATE_MAX], heads[SR_LOCATE_MAX];
     pthread_mutex_t lock; /* while it is opened */
     _Atomic(struct sr_neural *) neural;
-    atomic_bool failed;
+    atomic_bool failed, closed;
+    atomic_bool asked;    /* the job was submitted once */
+    struct sr_job opener; /* opens it on the store's thread */
 };
 
 static int locate(struct sr_multilingual *m, struct sr_err *err)
@@ -68,6 +73,7 @@ int sr_multilingual_new(struct sr_multilingual **out, const struct sr_config *co
     struct sr_multilingual *m = sr_mem_calloc(1, sizeof *m);
     if (!m)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
+    sr_ref_init(&m->ref);
     pthread_mutex_init(&m->lock, NULL);
     m->models = models;
     m->use = (enum sr_config_multilingual)wanted->multilingual;
@@ -87,13 +93,21 @@ int sr_multilingual_new(struct sr_multilingual **out, const struct sr_config *co
     return rc;
 }
 
-void sr_multilingual_free(struct sr_multilingual *multilingual)
+static void unref(struct sr_multilingual *multilingual)
 {
-    if (!multilingual)
+    if (!sr_ref_put(&multilingual->ref))
         return;
     sr_neural_unref(atomic_load(&multilingual->neural));
     pthread_mutex_destroy(&multilingual->lock);
     sr_mem_free(multilingual);
+}
+
+void sr_multilingual_free(struct sr_multilingual *multilingual)
+{
+    if (!multilingual)
+        return;
+    atomic_store(&multilingual->closed, true);
+    unref(multilingual);
 }
 
 static bool is_usable(const struct sr_multilingual *m)
@@ -175,6 +189,38 @@ struct sr_neural *sr_multilingual_open(struct sr_multilingual *multilingual)
     }
     pthread_mutex_unlock(&multilingual->lock);
     return neural;
+}
+
+/* On the store's thread. */
+static void run_opener(struct sr_job *job)
+{
+    struct sr_multilingual *m =
+        (struct sr_multilingual *)((char *)job - offsetof(struct sr_multilingual, opener));
+    if (!atomic_load(&m->closed))
+        (void)sr_multilingual_open(m);
+    unref(m);
+}
+
+void sr_multilingual_open_ahead(struct sr_multilingual *multilingual)
+{
+    if (!is_usable(multilingual) || sr_multilingual_peek(multilingual) ||
+        atomic_exchange(&multilingual->asked, true))
+        return;
+    multilingual->opener = (struct sr_job){.run = run_opener};
+    sr_ref_get(&multilingual->ref);
+    if (sr_multilingual_later(multilingual, &multilingual->opener))
+        unref(multilingual);
+}
+
+int sr_multilingual_later(struct sr_multilingual *multilingual, struct sr_job *job)
+{
+    return is_usable(multilingual) ? sr_model_store_later(multilingual->models, job) : SR_ENOENT;
+}
+
+int sr_multilingual_second(const struct sr_multilingual *multilingual, const char *task,
+                           struct sr_fusion_second *out, struct sr_err *err)
+{
+    return multilingual ? sr_fusion_read_second(out, multilingual->heads, task, err) : SR_ENOENT;
 }
 
 int sr_multilingual_fusion(const struct sr_multilingual *multilingual, const char *task,

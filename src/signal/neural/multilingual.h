@@ -3,9 +3,9 @@
  *
  * The first neural classifier's vocabulary is English: of Chinese it sees unknown tokens, other scripts and
  * other languages it spells. So texts in other scripts, and parts of texts, go to this one; for attacks and
- * the domain all other languages do. It is opened when a text first needs it: a process that reads English
- * can do without its memory. Says which texts it reads; asking and mixing are the signals'. Any thread; the
- * store and the configuration outlive it.
+ * the domain all other languages do. It may also be the second reader of uncertain English texts (second.h).
+ * It is opened when a text first needs it, or ahead of that in the background. Says which texts it reads;
+ * asking and mixing are the signals'. Any thread; the store and the configuration outlive it.
  */
 #ifndef SR_SIGNAL_NEURAL_MULTILINGUAL_H
 #define SR_SIGNAL_NEURAL_MULTILINGUAL_H
@@ -23,7 +23,8 @@ struct sr_multilingual;
  * `always`. One that the store has open is taken at once. SR_ENOMEM; errors of the engine and the files. */
 int sr_multilingual_new(struct sr_multilingual **out, const struct sr_config *config,
                         struct sr_model_store *models, struct sr_err *err) SR_WARN_UNUSED;
-void sr_multilingual_free(struct sr_multilingual *multilingual); /* NULL is allowed */
+/* NULL is allowed. What waits for the store's thread holds it until then. */
+void sr_multilingual_free(struct sr_multilingual *multilingual);
 
 /* In all of these NULL is allowed, and reads nothing. */
 
@@ -57,6 +58,13 @@ bool sr_multilingual_is_slow_judge(const struct sr_multilingual *multilingual, s
 /* Opens it if it is not open; borrowed. NULL: it cannot be opened, which is logged once. */
 struct sr_neural *sr_multilingual_open(struct sr_multilingual *multilingual);
 
+/* Opens it on the store's thread, so that the first text which needs it does not wait. */
+void sr_multilingual_open_ahead(struct sr_multilingual *multilingual);
+
+/* Runs a job on the store's thread, which may open it: see sr_model_store_later. SR_ENOENT with NULL, or
+ * where it cannot be opened. */
+int sr_multilingual_later(struct sr_multilingual *multilingual, struct sr_job *job) SR_WARN_UNUSED;
+
 /* If it is open; borrowed. */
 struct sr_neural *sr_multilingual_peek(const struct sr_multilingual *multilingual);
 
@@ -64,6 +72,11 @@ struct sr_neural *sr_multilingual_peek(const struct sr_multilingual *multilingua
  * not say it: then it answers alone. */
 int sr_multilingual_fusion(const struct sr_multilingual *multilingual, const char *task,
                            struct sr_fusion *out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* How its answer joins a first one that was uncertain, as of sr_fusion_read_second. SR_ENOENT also with NULL:
+ * it is not asked then. */
+int sr_multilingual_second(const struct sr_multilingual *multilingual, const char *task,
+                           struct sr_fusion_second *out, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The least confidence of each of `types` [n] of a task, as of sr_fusion_thresholds; 0.5 for all where NULL.
  */

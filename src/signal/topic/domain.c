@@ -1,8 +1,9 @@
 /*
  * Domain: what the text is about, by the linear classifier, and by the neural classifier if the linear one
  * is uncertain, or if the text is not English, of which the linear one knows few words: there the neural
- * classifier of many languages is asked. When the deadline passes, the linear result is used: probabilities
- * of a part of the text are not those of the text.
+ * classifier of many languages is asked. An answer of both tiers that is still uncertain is read a second
+ * time by it, where the files of its heads say how (struct sr_fusion_second). When the deadline passes, the
+ * linear result is used: probabilities of a part of the text are not those of the text.
  *
  * A rule has one or more labels of the classifier. In a certain result (entropy below 0.4) only the best
  * label is found; in an uncertain one every label that reaches the threshold. When none does, the rules of
@@ -32,7 +33,9 @@ struct sr_signal_set {
     struct sr_neural *neural;      /* neural classifier of a cascade; NULL: results are never late */
     struct sr_multilingual *other; /* reads texts that are not English in its place; NULL: there is none */
     struct sr_fusion other_fusion;
-    bool asks; /* the neural classifiers, where the linear one is not certain */
+    struct sr_fusion_second second; /* it is also asked about uncertain texts in English */
+    bool reads_twice;               /* ... if this is set */
+    bool asks;                      /* the neural classifiers, where the linear one is not certain */
     float threshold;
     size_t n;
     struct domain_rule rules[];
@@ -85,6 +88,11 @@ static int add_other(struct sr_signal_set *set, const struct sr_config *config, 
     int rc = sr_multilingual_new(&set->other, config, models, err);
     if (rc == SR_OK)
         rc = sr_multilingual_fusion(set->other, "domain", &set->other_fusion, err);
+    if (rc == SR_OK) {
+        set->second = (struct sr_fusion_second){.certain = SR_FUSION_CERTAIN, .tokens = SR_FUSION_TOKENS};
+        rc = sr_multilingual_second(set->other, "domain", &set->second, err);
+        set->reads_twice = rc == SR_OK;
+    }
     return rc == SR_ENOENT ? SR_OK : rc;
 }
 
@@ -262,6 +270,41 @@ static struct sr_neural *reader_of(const struct sr_signal_set *set, bool foreign
     return neural && sr_neural_head(neural, "domain") ? neural : NULL;
 }
 
+/* The second reader's answer joins the first; without one that stands. */
+static int finish_second(const struct sr_signal_set *set, struct sr_signal_task *task,
+                         struct sr_signal_question *questions, size_t n)
+{
+    struct sr_classifier_query *query = questions[0].about;
+    const struct sr_head_info *head =
+        questions[0].status == SR_OK ? sr_neural_head(questions[0].neural, "domain") : NULL;
+    (void)n;
+    if (head && sr_signal_question_is_whole(&questions[0])) {
+        int rc = sr_cascade_mix_second(set->model, query, questions[0].result, head, &set->second.mix);
+        if (rc)
+            return rc;
+    }
+    return write_result(set, query, task->arena, task->result);
+}
+
+/* The answer of both tiers, from `question`; where it is uncertain the second reader is asked first. */
+static int conclude(const struct sr_signal_set *set, struct sr_signal_task *task,
+                    const struct sr_classifier_query *query, const struct sr_signal_question *question)
+{
+    float top = query->probabilities[sr_classifier_top(query->probabilities, set->model->n_labels)];
+    if (!set->reads_twice || top >= set->second.certain || question->neural ||
+        !sr_signal_question_is_whole(question) ||
+        sr_neural_scope(question->result).tokens > set->second.tokens)
+        return write_result(set, query, task->arena, task->result);
+    struct sr_signal_question *again = sr_arena_calloc(task->arena, 1, sizeof *again);
+    struct sr_classifier_query *about = sr_arena_calloc(task->arena, 1, sizeof *about);
+    if (!again || !about)
+        return SR_ENOMEM;
+    *about = *query;
+    *again = (struct sr_signal_question){.text = query->text, .about = about, .extra = true};
+    struct sr_bytes tenant = task->input->units ? task->input->units->tenant : SR_LIT("");
+    return sr_signal_ask_second(set, task, set->other, tenant, again, 1, finish_second);
+}
+
 /* Finishes the signal when the neural classifier has answered or failed. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
@@ -284,6 +327,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         if (rc)
             return rc;
         result->neural_bytes = query.read_bytes;
+        return conclude(set, task, &query, &questions[0]);
     }
     return write_result(set, &query, task->arena, result);
 }
@@ -348,6 +392,12 @@ static int domain_prefetch(const struct sr_signal_set *set, const struct sr_sign
     return SR_OK;
 }
 
+static void domain_ahead(const struct sr_signal_set *set)
+{
+    if (set->reads_twice)
+        sr_multilingual_open_ahead(set->other);
+}
+
 static bool domain_is_slow(const struct sr_signal_set *set, const struct sr_signal_input *input)
 {
     return is_foreign(set, input->text) && !sr_multilingual_peek(set->other);
@@ -380,6 +430,7 @@ const struct sr_signal_ops sr_signal_domain = {
     .start = domain_start,
     .may_be_late = domain_may_be_late,
     .is_slow = domain_is_slow,
+    .ahead = domain_ahead,
     .prefetch = domain_prefetch,
     .alone = domain_alone,
     .named_model = domain_named_model,
