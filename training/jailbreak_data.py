@@ -233,7 +233,7 @@ def mixed(rng, pools, attack=None):
 
 def held(row):
     """Is the row kept out of the neural's training?"""
-    return data.chance(row.group, "neural held") < HELD
+    return data.chance(row.group, "judge held") < HELD
 
 
 def fold_of(group):

@@ -38,6 +38,8 @@ RATE, POINT, LEAST = 0.03, 0.7, 20
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
 CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 1.0, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
            "tokens": 212, "judged": 1.5, "average": 0.02, "seed": 7}
+# English texts of at most so many tokens whose log odds are within `band` of the threshold (guard_second.py measures it)
+SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.457, "temperature": 1.0, "band": 1.5, "tokens": 224}
 MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
 
 
@@ -372,8 +374,8 @@ def ship(model, mixture):
     """Adapters, head and mixture into the folder; the threshold is the log odds of POINT, the rest the temperature."""
     tensors = model.export()
     tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] + torch.tensor([0.0, log_odds(POINT) / mixture.factor - mixture.threshold])
-    heads.put("jailbreak", tensors, {**heads.settings("jailbreak", 1 / mixture.factor, False), "adapted": True}, mixture.fusion,
-              {"r": CHOICES["rank"], "lora_alpha": CHOICES["alpha"], "target_modules": sorted(trunk.LINEARS.values())})
+    heads.put("jailbreak", tensors, heads.settings("jailbreak", 1 / mixture.factor, dense=False, adapted=True), mixture.fusion,
+              {"r": CHOICES["rank"], "lora_alpha": CHOICES["alpha"], "target_modules": sorted(trunk.LINEARS.values())}, SECOND)
 
 
 def main():

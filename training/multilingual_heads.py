@@ -116,22 +116,23 @@ def load(path):
     return out
 
 
-def settings(task, temperature, dense=True):
+def settings(task, temperature, dense=True, adapted=False):
     """Of a head that reads a window's mean, for config.json."""
-    return {"pooling": "mean", "normalize": True, "layer": 12, "dense": dense, "activation": "gelu", "labels": MAPPING[task][3],
+    return {"pooling": "mean", "normalize": True, "layer": 12, "adapted": adapted, "dense": dense, "activation": "gelu", "labels": MAPPING[task][3],
             "temperature_alone": round(temperature, 4)}
 
 
-def put(task, tensors, head, fusion, adapter=None):
-    """A head of the folder, its settings and its mixture in the place of those of that task; others stay. `adapter`: of the LoRA pairs
-    among the tensors, which replace those that are there."""
+def put(task, tensors, head, fusion, adapter, second):
+    """A head of the folder, its settings and its mixtures in the place of those of that task; others stay. `adapter`: of the LoRA pairs
+    among the tensors, which replace those that are there; `second`: as a second reader of English."""
     kept = load(MODEL / "adapters.safetensors")
-    save(MODEL / "adapters.safetensors", {**{k: v for k, v in kept.items() if not k.startswith(f"{task}.") and not (adapter and "lora_" in k)}, **tensors})
+    save(MODEL / "adapters.safetensors", {**{k: v for k, v in kept.items() if not k.startswith(f"{task}.") and "lora_" not in k}, **tensors})
     config = json.loads((MODEL / "config.json").read_text())
-    config["heads"][task], config["fusion"][task] = head, fusion
+    config["heads"][task], config["fusion"][task], config["fusion"][f"{task}_second"] = head, fusion, second
+    for other in config["heads"].values():
+        other.setdefault("adapted", False)
     settle("config.json", config)
-    if adapter:
-        settle("adapter_config.json", {**json.loads((MODEL / "adapter_config.json").read_text()), **adapter})
+    settle("adapter_config.json", {**json.loads((MODEL / "adapter_config.json").read_text()), **adapter})
     manifest = json.loads((MODEL / "manifest.json").read_text())
     for file in manifest["files"]:
         raw = (MODEL / file["path"]).read_bytes()

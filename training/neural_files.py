@@ -55,7 +55,9 @@ def put_head(out, task, tensors, labels, layer, temperature=1.0, thresholds=None
     all_tensors |= {f"{task}.{k}": v.to(torch.bfloat16).contiguous() for k, v in tensors.items()}
     save_file(all_tensors, str(path), metadata={"format": "pt"})
     config = json.loads((out / "config.json").read_text())
-    config["heads"][task] = {"pooling": "token", "layer": layer, "dense": "dense.weight" in tensors, "activation": "gelu", "labels": labels, "temperature_alone": temperature}
+    layers = {k: v for k, v in config["heads"].get(task, {}).items() if k == "adapted"}
+    config["heads"][task] = {"pooling": "token", "layer": layer, **layers, "dense": "dense.weight" in tensors, "activation": "gelu", "labels": labels,
+                             "temperature_alone": temperature}
     if thresholds:
         config["thresholds"][task] = thresholds
     if capitals:

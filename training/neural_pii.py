@@ -103,7 +103,7 @@ def load(root):
         for r in got:
             spans = [(s["start"], s["end"], kind_of(r["text"][s["start"]:s["end"]], s["label"])) for s in r["spans"] if s["label"] in KNOWN]
             rows.append((source, r["text"], spans, r.get("template") or r["text"]))
-    return rows, inputs, [data.chance(r[3], "neural held") < HELD for r in rows]
+    return rows, inputs, [data.chance(r[3], "judge held") < HELD for r in rows]
 
 
 def label(offsets, spans, unjudged=()):
