@@ -47,7 +47,7 @@ class English:
         linear = np.clip(t.linear[keep], -fusion["linear_limit"], fusion["linear_limit"])
         texts = [r.text for r, k in zip(every, keep) if k]
         self.first = (fusion["neural"] * neural(args, texts) + fusion["linear"] * linear + fusion["shift"]) / fusion["temperature"]
-        self.second = guard.Mixture(t).own(t.z)[keep]
+        self.second = np.clip(guard.Mixture(t).own(t.z)[keep], -guard.LIMIT, guard.LIMIT)
         self.y, self.family, self.group = t.y[keep], t.family[keep], group[keep]
         self.collected = np.array([not r.source.startswith("written") for r, k in zip(every, keep) if k])
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #define FILES_MAX 4096 /* of a folder that are looked at */
-#define LATER_MAX 1024 /* jobs that wait for the store's thread */
+#define LATER_MAX 64   /* jobs that wait for the store's thread */
 
 struct stored {
     char *key;
@@ -41,7 +41,8 @@ struct sr_model_store {
     char *cpus;                         /* NULL: all */
     bool adjust;                        /* at the sweep */
     pthread_mutex_t later_lock;
-    struct sr_workers *later; /* one thread; NULL: not started */
+    struct sr_workers *later; /* one thread; NULL: not started, or ended */
+    bool ended;               /* it is not to be started any more */
     struct stored items[SR_MODELS_MAX];
     size_t n;
 };
@@ -73,11 +74,22 @@ static void drop(struct stored *item)
     sr_mem_free(item->key);
 }
 
+/* No job of the store's thread begins any more. */
+static void end_later(struct sr_model_store *models)
+{
+    pthread_mutex_lock(&models->later_lock);
+    struct sr_workers *later = models->later;
+    models->later = NULL;
+    models->ended = true;
+    pthread_mutex_unlock(&models->later_lock);
+    sr_workers_free(later);
+}
+
 void sr_model_store_free(struct sr_model_store *models)
 {
     if (!models)
         return;
-    sr_workers_free(models->later);
+    end_later(models);
     sr_infer_free(models->infer);
     for (size_t i = 0; i < models->n; i++)
         drop(&models->items[i]);
@@ -95,12 +107,14 @@ struct sr_memo *sr_model_store_memo(struct sr_model_store *models)
 
 int sr_model_store_later(struct sr_model_store *models, struct sr_job *job)
 {
-    int rc = SR_OK;
     pthread_mutex_lock(&models->later_lock);
-    if (!models->later)
+    int rc = models->ended ? SR_ECLOSED : SR_OK;
+    if (rc == SR_OK && !models->later)
         rc = sr_workers_new(&models->later, 1, LATER_MAX);
+    if (rc == SR_OK)
+        rc = sr_workers_submit(models->later, job, SR_JOB_INTERACTIVE);
     pthread_mutex_unlock(&models->later_lock);
-    return rc ? rc : sr_workers_submit(models->later, job, SR_JOB_INTERACTIVE);
+    return rc;
 }
 
 void sr_model_store_begin(struct sr_model_store *models)

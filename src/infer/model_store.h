@@ -81,7 +81,7 @@ int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_op
 
 /* Runs a job that may open models on a thread of the store's own, one after the other in their order, so that
  * an event loop, or a thread of the engine, need not wait for them. The thread is started at the first one.
- * Any thread. SR_EBUSY: too many wait; SR_ENOMEM. */
+ * Any thread. SR_EBUSY: too many wait; SR_ECLOSED: the store ends; SR_ENOMEM. */
 int sr_model_store_later(struct sr_model_store *models, struct sr_job *job) SR_WARN_UNUSED;
 
 /* How long the engine takes for what waits, as of sr_infer_stats; 0 without one. Any thread. */

@@ -27,6 +27,9 @@ int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task,
 /* What holds for a second reader of more than two labels where config.json does not say it. */
 #define SR_FUSION_CERTAIN 0.8F
 #define SR_FUSION_TOKENS  256u
+/* Bytes of a token, on the mean of a text that is asked about: a word that is too long for a vocabulary is
+ * one token, whatever its length. */
+#define SR_FUSION_TOKEN_BYTES 16u
 
 /* A second reader of texts whose first answer is uncertain, and short: its answer joins the first one.
  *     "fusion": {"jailbreak_second": {"first": 0.7, "neural": 0.3, "shift": 0.1, "temperature": 1.0,

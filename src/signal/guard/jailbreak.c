@@ -189,7 +189,8 @@ static int finish_second(const struct sr_signal_set *set, struct sr_signal_task 
     return write_result(set, task, evaluation);
 }
 
-/* Puts a unit among those that are read again, by risk; one of the others may lose its place. */
+/* Puts a unit among those that are read again, current ones first, by risk; one of the others may lose its
+ * place. */
 static void insert_again(struct sr_jailbreak_unit **again, float *risks, size_t *n,
                          struct sr_jailbreak_unit *unit, float risk)
 {
@@ -219,7 +220,7 @@ static size_t choose_again(const struct sr_signal_set *set, const struct units *
         if (unit->current && sr_jailbreak_second_is_moot(&set->models, risk))
             return 0;
         if (sr_jailbreak_second_text(&set->models, unit, units->items[unit->unit].text, risk))
-            insert_again(evaluation->again, risks, &n, unit, risk);
+            insert_again(evaluation->again, risks, &n, unit, risk + (unit->current ? 1 : 0));
     }
     return n;
 }

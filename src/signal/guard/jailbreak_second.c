@@ -12,8 +12,8 @@
 static const struct sr_signal_question *decided(const struct sr_jailbreak_unit *unit, struct sr_bytes text)
 {
     const struct sr_jailbreak_region *region = unit->first;
-    if (!unit->mixed || unit->system || unit->worst.other || !region || region->next ||
-        region->text.n != text.n)
+    if (!unit->mixed || unit->system || unit->stretches >= SR_RISK_LONG_FROM || unit->worst.other ||
+        !region || region->next || region->text.n != text.n)
         return NULL;
     if (region->n_stretches && region->stretches[0].text.n == text.n) /* it has read it already */
         return NULL;
@@ -29,12 +29,22 @@ const struct sr_signal_question *sr_jailbreak_second_text(const struct sr_jailbr
 {
     const struct sr_signal_question *question =
         models->reads_twice && sr_risk_distance(risk) <= models->second.band ? decided(unit, text) : NULL;
-    return question && sr_neural_scope(question->result).tokens <= models->second.tokens ? question : NULL;
+    size_t tokens = models->second.tokens;
+    if (!question || question->text.n > tokens * SR_FUSION_TOKEN_BYTES)
+        return NULL;
+    return sr_neural_scope(question->result).tokens <= tokens ? question : NULL;
 }
 
 bool sr_jailbreak_second_is_moot(const struct sr_jailbreak_models *models, float risk)
 {
     return risk > SR_RISK_SECOND_AT && sr_risk_distance(risk) > models->second.band;
+}
+
+/* Has a part of the unit, or what it says undisguised, been read by itself? That was not read again. */
+static bool has_parts(const struct sr_jailbreak_unit *unit)
+{
+    const struct sr_jailbreak_region *region = unit->first;
+    return region->n_stretches || (region->plain && region->undisguised);
 }
 
 void sr_jailbreak_second_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
@@ -55,8 +65,9 @@ void sr_jailbreak_second_mix(struct sr_jailbreak_unit *unit, const struct sr_jai
     }
     if (worst < 0)
         return;
-    worst = fminf(worst, SR_RISK_MAX);
+    worst = fminf(fmaxf(worst, 1 - SR_RISK_SECOND_MOST), SR_RISK_SECOND_MOST);
     float other[2] = {1 - worst, worst}, first[2] = {1 - unit->worst.risk, unit->worst.risk};
     sr_fusion_mix(&models->second.mix, other, first, 2, both);
-    unit->worst.risk = fminf(both[1], SR_RISK_MAX);
+    if (!has_parts(unit) || both[1] > unit->worst.risk)
+        unit->worst.risk = fminf(both[1], SR_RISK_MAX);
 }

@@ -61,6 +61,7 @@
 #define SR_RISK_SECOND_BAND   1.50F
 #define SR_RISK_SECOND_TOKENS 256u /* as the first neural classifier counts them */
 #define SR_RISK_SECOND_TEXTS  4u
+#define SR_RISK_SECOND_MOST   0.982F /* its own risk counts up to here, and down to the rest: log odds of 4 */
 
 /* How far the log odds of a risk are from those of SR_RISK_SECOND_AT, on either side. */
 float sr_risk_distance(float risk);

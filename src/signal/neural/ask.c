@@ -282,7 +282,10 @@ int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, 
     task->state = asking;
     ask_all(asking, neural, sr_signal_salt(tenant));
     sr_task_begin(&task->base, &asking_work); /* not complete yet: this thread counts, too */
-    return was_last(asking) ? finish(asking) : SR_AGAIN;
+    sr_task_ref(&task->base);                 /* a second reader may complete it meanwhile */
+    int rc = was_last(asking) ? finish(asking) : SR_AGAIN;
+    sr_task_unref(&task->base);
+    return rc;
 }
 
 /* ---- the second reader ---- */

@@ -280,7 +280,7 @@ static int finish_second(const struct sr_signal_set *set, struct sr_signal_task 
     (void)n;
     if (head && sr_signal_question_is_whole(&questions[0])) {
         int rc = sr_cascade_mix_second(set->model, query, questions[0].result, head, &set->second.mix);
-        if (rc)
+        if (rc && rc != SR_EMISMATCH) /* it has other labels: it says nothing */
             return rc;
     }
     return write_result(set, query, task->arena, task->result);
@@ -293,7 +293,8 @@ static int conclude(const struct sr_signal_set *set, struct sr_signal_task *task
     float top = query->probabilities[sr_classifier_top(query->probabilities, set->model->n_labels)];
     if (!set->reads_twice || top >= set->second.certain || question->neural ||
         !sr_signal_question_is_whole(question) ||
-        sr_neural_scope(question->result).tokens > set->second.tokens)
+        sr_neural_scope(question->result).tokens > set->second.tokens ||
+        query->text.n > (size_t)set->second.tokens * SR_FUSION_TOKEN_BYTES)
         return write_result(set, query, task->arena, task->result);
     struct sr_signal_question *again = sr_arena_calloc(task->arena, 1, sizeof *again);
     struct sr_classifier_query *about = sr_arena_calloc(task->arena, 1, sizeof *about);
@@ -394,7 +395,7 @@ static int domain_prefetch(const struct sr_signal_set *set, const struct sr_sign
 
 static void domain_ahead(const struct sr_signal_set *set)
 {
-    if (set->reads_twice)
+    if (set->reads_twice && set->asks)
         sr_multilingual_open_ahead(set->other);
 }
 
