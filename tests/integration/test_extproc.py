@@ -300,6 +300,10 @@ def test_a_named_model_passes_beyond_what_is_kept(site, ask, status):
     site.start()
     envoy = site.envoy("FULL_DUPLEX")
     wait_for_semroute(site, envoy, body_of("auto", "1B", "plain"), "http1.1")
+    end = time.monotonic() + 20
+    while "semroute_encoders_open 2" not in site.metrics():  # the second reader is opened in the background
+        assert time.monotonic() < end
+        time.sleep(0.05)
     before = site.semroute.rss_kib()
     body = body_of(ask, "1B", "plain")[:-1] + b" " * (40 << 20) + b"}"
     reply = curl(site, envoy.port, body)

@@ -1,4 +1,5 @@
-"""What no rule needs is not loaded: encoders are opened when a rule or a caller needs them."""
+"""What no rule needs is not loaded: encoders are opened when a rule or a caller needs them. The second reader, which a server opens
+at its start (test_second_reader.py), is off here."""
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ MODELS = {"SEMROUTE_MODELS": str(ROOT / "models")}
 
 KEYWORDS = """
 version: v0.3
+global: {semroute: {inference: {multilingual: "off"}}}
 providers: {defaults: {default_model: m}, models: [{name: m, backend_refs: [{name: b, endpoint: "127.0.0.1:9"}]}]}
 routing:
   modelCards: [{name: m}]
@@ -20,6 +22,7 @@ routing:
 """
 GUARDS = """
 version: v0.3
+global: {semroute: {inference: {multilingual: "off"}}}
 providers: {defaults: {default_model: m}, models: [{name: m, backend_refs: [{name: b, endpoint: "127.0.0.1:9"}]}]}
 routing:
   modelCards: [{name: m}]
