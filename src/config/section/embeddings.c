@@ -126,10 +126,9 @@ static const struct sr_field inference_fields[] = {
              "accuracy on measured data, though single answers differ; a value other than `precision` needs "
              "a second trunk in memory"},
     {"multilingual", SR_FIELD_ENUM, INFERENCE(multilingual), .words = multilingual_uses, .def = "auto",
-     .help =
-         "what reads other languages than English (attacks, domain, private data), and uncertain texts in "
-         "English a second time: `auto`, heads on multilingual-e5-small, where it is there; `off`, the "
-         "neural classifier; `always`, these heads, for every text"},
+     .help = "what reads other languages than English (attacks, domain, private data), and uncertain English "
+             "again: `auto`, heads on multilingual-e5-small, where it is there; `off`, the neural "
+             "classifier; `always`, these heads, for every text"},
     {"threads", SR_FIELD_INT, INFERENCE(threads), .def = "0", .max = 64,
      .help = "threads that compute a batch; 0 = one for each core"},
     {"cpus", SR_FIELD_TEXT, INFERENCE(cpus), .def_note = "all that the process may use",
