@@ -5,7 +5,7 @@
 Each family of attacks and each family of harmless texts weighs alike, whatever its number of rows. The threshold is where the
 mean rate of false alarms over the left-out harmless families is 3 %; the figure that choices are made by is the mean recall over
 the left-out families of attacks there. `--without` takes sources out of training altogether, to see what they are worth.
-`--families` adds the texts of texts/families, which no shipped model was trained on. Texts that were made around rows of other
+`--families` adds the texts of texts/families, which no English tier was trained on. Texts that were made around rows of other
 sources are left out with any group. No development file is opened.
 """
 import argparse

@@ -3,7 +3,7 @@
     /usr/bin/python3 multilingual_rows.py --binary ../build/semroute --work DIR [--data ../../shared/data]
 
 Train files, and the texts and frames written for training, no other. Each text is cut to one window. Goes on where it stopped:
-a text that was read is found by its SHA-256. What is judged of the rows is multilingual_heads.py's.
+a text that was read is found by its SHA-256. What is judged of the rows is multilingual_guard.py's and multilingual_domain.py's.
 """
 import argparse
 import collections

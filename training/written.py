@@ -9,7 +9,7 @@ import pathlib
 import re
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "texts"
-FAMILIES = FOLDER / "families"                 # texts that no shipped model was trained on (guard_families.py)
+FAMILIES = FOLDER / "families"                 # texts that no English tier was trained on (guard_families.py)
 HARMLESS = {"lookalike", "long", "carrier"}     # kinds; all others are attacks
 Record = collections.namedtuple("Record", "name text kind lang attack")
 HEAD = re.compile(r"%% kind=(\w+) lang=(\w+)")

@@ -7,7 +7,8 @@
  * undisguised (of a completely disguised region only these), and both results are combined. If the neural
  * classifier fails, the linear result is used; where it read only a part, it does not lower the linear
  * result, which covers all. A text of a user that speaks about what a system prompt protects has its risk
- * raised (reach.h). The finding is the window with the highest risk in all units that a rule uses.
+ * raised (reach.h). A short unit that is near the threshold then may be read a second time
+ * (jailbreak_second.c). The finding is the window with the highest risk in all units that a rule uses.
  */
 #include "signal/guard/jailbreak.h"
 

@@ -3,7 +3,7 @@
  *
  * The first neural classifier's vocabulary is English: of Chinese it sees unknown tokens, other scripts and
  * other languages it spells. So texts in other scripts, and parts of texts, go to this one; for attacks and
- * the domain all other languages do. It may also be the second reader of uncertain English texts (second.h).
+ * the domain all other languages do. It may also be the second reader of uncertain English texts (ask.h).
  * It is opened when a text first needs it, or ahead of that in the background. Says which texts it reads;
  * asking and mixing are the signals'. Any thread; the store and the configuration outlive it.
  */
