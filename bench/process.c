@@ -25,18 +25,23 @@ static struct sockaddr_in local(int port)
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
+/* Below the ports that the kernel gives to clients, any of which may take a port between here and its use; from a
+ * place of its own in each process. */
 int sr_bench_free_port(void)
 {
-    struct sockaddr_in address = local(0);
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int port = 0;
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
-        getsockname(fd, (struct sockaddr *)&address, &size) == 0)
-        port = ntohs(address.sin_port);
-    if (fd >= 0)
-        close(fd);
-    return port;
+    enum { FIRST = 28000, PORTS = 4700 };
+    static int given;
+    for (int tries = 0; tries < PORTS; tries++) {
+        int port = FIRST + (int)(((uint64_t)getpid() * 97 + (uint64_t)given++) % PORTS);
+        struct sockaddr_in address = local(port);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool is_free = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+        if (fd >= 0)
+            close(fd);
+        if (is_free)
+            return port;
+    }
+    return 0;
 }
 
 /* One try: true when the port answers a request, with something else than that it is not ready: semroute says

@@ -94,7 +94,7 @@ class Texts:
                 ids = torch.ones(real.shape, dtype=torch.long)
                 for j, i in enumerate(batch):
                     ids[j, :self.n[i]] = torch.tensor(self.ids[i])
-                x = lower(ids, real).view(torch.int16).numpy()
+                x = lower(ids, real).to(trunk.KEPT).view(torch.int16).numpy()
                 for j, i in enumerate(batch):
                     out[self.ends[i] - self.n[i]:self.ends[i]] = x[j, :self.n[i]]
         return out
@@ -107,7 +107,7 @@ class Texts:
         real = self.real(batch)
         x = torch.zeros(*real.shape, trunk.WIDTH, dtype=trunk.HALF)
         for j, i in enumerate(batch):
-            x[j, :self.n[i]] = torch.from_numpy(np.array(self.states[self.ends[i] - self.n[i]:self.ends[i]])).view(trunk.HALF)
+            x[j, :self.n[i]] = torch.from_numpy(np.array(self.states[self.ends[i] - self.n[i]:self.ends[i]])).view(trunk.KEPT).to(trunk.HALF)
         return x, real
 
 
@@ -184,8 +184,9 @@ def left_out(work, every, group, texts, groups):
     for g in range(mr.GROUPS):
         path, asked = work / f"group{g}.npz", np.nonzero(group == g)[0]
         if not path.exists() and g in groups:
-            odds = ask(train(texts, y, w, np.nonzero(group != g)[0]), texts, asked)
-            np.savez(path, odds=odds, text=[known[i] for i in asked])
+            model = train(texts, y, w, np.nonzero(group != g)[0])
+            torch.save(trained(model), work / f"group{g}.pt")
+            np.savez(path, odds=ask(model, texts, asked), text=[known[i] for i in asked])
             print(f"group {g}", flush=True)
         if path.exists():
             file = np.load(path)
@@ -198,7 +199,16 @@ def final(work, every, texts):
     path, y = work / "final.pt", np.array([r.label for r in every])
     if not path.exists():
         model = train(texts, y, weights(every, y), np.arange(len(every)))
-        torch.save({k: v for k, v in model.state_dict().items() if k.startswith("out.") or k.endswith((".A", ".B"))}, path)
+        torch.save(trained(model), path)
+    return load(path)
+
+
+def trained(model):
+    """Its adapters and head by name."""
+    return {k: v for k, v in model.state_dict().items() if k.startswith("out.") or k.endswith((".A", ".B"))}
+
+
+def load(path):
     model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"])
     model.load_state_dict(torch.load(path), strict=False)
     return model.eval()

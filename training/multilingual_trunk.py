@@ -1,7 +1,8 @@
 """multilingual-e5-small for training: frozen layers, low-rank adapters in the upper ones, and a head on the mean of the last rows.
 
 Weights come from the folder that `make setup` makes (4-bit blocks, see tools/convert_e5.py). Products run in bfloat16, which torch 2
-does six times as fast as float32 on a core with AVX-512 BF16. The names of what is trained are those of adapters.safetensors.
+does six times as fast as float32 on a core with AVX-512 BF16, and in float32 on others, where it would be three times as slow. The
+names of what is trained are those of adapters.safetensors.
 """
 import json
 import math
@@ -13,7 +14,8 @@ import torch.nn.functional as F
 from torch import nn
 
 LAYERS, WIDTH, HEADS = 12, 384, 12
-HALF = torch.bfloat16
+KEPT = torch.bfloat16   # of states in files
+HALF = KEPT if torch.cpu._is_avx512_bf16_supported() else torch.float32
 BLOCK = 18    # bytes of 32 weights: a factor in fp16, then 4 bits each
 SPREAD = 20   # pooled rows of length 1 times this, so that weights are of common size; folded into the head when it is written
 LINEARS = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value", "o": "attention.output.dense",

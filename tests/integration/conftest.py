@@ -23,9 +23,9 @@ BINARY = pathlib.Path(os.environ.get("SEMROUTE", ROOT / "build" / "semroute"))
 
 
 def port_range():
-    """The ports that this process may give out: those below outgoing connections' ones, shared among the processes of a
+    """The ports that this process may give out: those below what bench/process.c and outgoing connections take, shared among the processes of a
     parallel run."""
-    first, last = 10240, 32000
+    first, last = 10240, 28000
     share = (last - first) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     first += share * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
     return first, first + share
