@@ -25,8 +25,8 @@ static struct sockaddr_in local(int port)
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-/* Below the ports that the kernel gives to clients, any of which may take a port between here and its use; from a
- * place of its own in each process. */
+/* Below the ports that the kernel gives to clients, any of which may take a port between here and its use;
+ * from a place of its own in each process. */
 int sr_bench_free_port(void)
 {
     enum { FIRST = 28000, PORTS = 4700 };

@@ -346,7 +346,7 @@ static void put_default(struct sr_json_writer *w, const struct sr_field *field)
 
 static void put_description(struct sr_json_writer *w, const struct sr_field *field)
 {
-    char text[240];
+    char text[1024];
     snprintf(text, sizeof text, "%s%s%s%s", field->help, field->def_note ? " (default: " : "",
              field->def_note ? field->def_note : "", field->def_note ? ")" : "");
     sr_json_text(w, "description", text);

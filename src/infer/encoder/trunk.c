@@ -1,14 +1,16 @@
 /*
  * Trunks: which tensors make which layer of which architecture, and what all trunks share.
  *
- * Word embeddings keep the file's type; matrices are packed; small vectors are floats in the encoder's
- * arena. An adapted trunk packs the matrices that its adapter changes and borrows the rest from the plain
- * one; the layers before the first that is changed are shared, and run once for both (run.c).
+ * Word embeddings keep the file's type, but floats are kept as fp16 where matrices are rounded more than
+ * that; matrices are packed; small vectors are floats in the encoder's arena. An adapted trunk packs the
+ * matrices that its adapter changes and borrows the rest from the plain one; the layers before the first that
+ * is changed are shared, and run once for both (run.c).
  */
 #include "infer/encoder/private.h"
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ---- what all trunks share ---- */
@@ -27,18 +29,54 @@ static const struct names *names_of(const struct sr_encoder *e)
     return e->config.family == SR_ENC_MODERNBERT ? &modern : &bert;
 }
 
+/* The nearest fp16, ties to even; `f` is finite and below 65520. Scaled down, the float has the exponent and
+ * the subnormals of the fp16, in its higher bits. */
+static uint16_t half_of(float f)
+{
+    float scaled = fabsf(f) * 0x1p-112F;
+    uint32_t bits;
+    memcpy(&bits, &scaled, sizeof bits);
+    return (uint16_t)((bits + 0xFFF + (bits >> 13 & 1)) >> 13 | (signbit(f) ? 0x8000 : 0));
+}
+
+/* The floats of a table as fp16, on the heap; NULL: some are too large, or there is no memory. */
+static uint16_t *halves_of(const struct sr_tensor *t)
+{
+    size_t n = t->bytes / sizeof(float);
+    uint16_t *out = sr_mem_alloc(n * sizeof *out);
+    for (size_t i = 0; out && i < n; i++) {
+        float f;
+        memcpy(&f, t->data + i * sizeof f, sizeof f);
+        if (!(fabsf(f) < 65520)) {
+            sr_mem_free(out);
+            return NULL;
+        }
+        out[i] = half_of(f);
+    }
+    return out;
+}
+
 static int load_words(struct sr_encoder *e, const struct names *names, struct sr_err *err)
 {
     const struct sr_tensor *t = sr_enc_trunk_tensor(&e->files, names->words);
     int rc = sr_enc_check(&e->files, t, names->words, e->config.vocab, e->config.hidden, err);
     if (rc)
         return rc;
-    if (sr_enc_words_take(&e->word_table, sr_bytes_of(t->data, t->bytes)) != SR_OK)
+    bool rounds = e->info.precision != SR_PRECISION_FP32 && t->dtype == SR_DTYPE_F32;
+    uint16_t *halves = rounds ? halves_of(t) : NULL;
+    struct sr_bytes table = sr_bytes_of(t->data, t->bytes);
+    e->word_type = sr_enc_scalar(t);
+    if (halves) {
+        table = sr_bytes_of(halves, t->bytes / 2);
+        e->word_type = SR_SCALAR_F16;
+    }
+    rc = sr_enc_words_take(&e->word_table, table);
+    sr_mem_free(halves);
+    if (rc)
         return sr_enc_out_of_memory(err);
     e->words = sr_enc_words_data(e->word_table);
-    e->word_type = sr_enc_scalar(t);
     e->info.parameters += e->config.vocab * e->config.hidden;
-    e->info.word_bytes = t->bytes;
+    e->info.word_bytes = table.n;
     return SR_OK;
 }
 
