@@ -1,9 +1,9 @@
 """Long texts: harmless ones that are taken for attacks, and attacks that are found alone and lost among harmless text, by length.
 
-    python calibrate_long.py --work DIR [--data ../../shared/data] [--binary ../build/semroute] [--out ../docs/quality] [--again]
+    python calibrate_long.py --work DIR --second DIR [--data ../../shared/data] [--binary ../build/semroute] [--out ../docs/quality] [--again]
 
 Families that neither tier was trained on: the neural classifier never was, the linear tier is trained anew without a group of
-sources (left_out_groups.GROUPS) and asked about it. Long texts are rows of one family, joined; attacks stand in those of the same
+sources (left_out_groups.GROUPS) and asked about it, and so is the second reader, by the models of multilingual_guard.py in --second. Long texts are rows of one family, joined; attacks stand in those of the same
 group. "Before" is the rule of short texts: the highest fused window counts. "Now" is long_risk in src/signal/guard/risk.c, whose
 constants are read from risk.h; the last table is what they were chosen by. Slow parts are kept in --work. All families are read by the
 first neural classifier here; those that are mostly not in English, which the product gives to the one of other languages, are also left
@@ -26,6 +26,7 @@ import jailbreak_data as jd
 import left_out_groups as groups
 import multilingual_rows as mr
 import passages
+import second_reader
 import table
 import train_jailbreak_linear as linear
 import trunk
@@ -35,6 +36,7 @@ HEADER = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
 SHIPPED = json.loads((HERE.parent / "models" / "jailbreak-linear" / "train.json").read_text())["figures"]
 FUSION = json.loads((HERE.parent / "models" / "neural" / "config.json").read_text())["fusion"]["jailbreak"]
 GROUP = {name: k for k, names in enumerate(groups.GROUPS) for name in names if name not in groups.OLD}
+SECOND = json.loads((HERE.parent / "models" / "neural-multilingual" / "config.json").read_text())["fusion"]["jailbreak_second"]
 ODDS = float(np.log(common.THRESHOLD / (1 - common.THRESHOLD)))
 LENGTHS = {1: 5, 2: 10, 8: 37, 32: 150}   # thousands of tokens: windows of the neural classifier
 JOINTS = ["\n\n", "\n\n", "\n", "\n\n---\n\n", "\n- ", "\n\nuser: ", " ", "\n\n"]
@@ -47,11 +49,18 @@ A long text has many windows, and each can be wrong. Here harmless rows of a fam
 two rows. "Lost" is an attack that is found alone and whose windows are under the bar among harmless text; a false alarm
 elsewhere in the text does not count as found. Neither tier was trained on any of these families; each weighs alike.
 
-Before: the highest window of both tiers together, as in short texts. Now, from 3 KiB on: windows of the neural classifier
-with passages of the linear tier, with the passages that both tiers read alone, and a bar that rises with the logarithm of the
-length (`src/signal/guard/risk.h`). The goals (harmless long texts at most 1.5 times as often as short ones, at most 5 % of
-attacks lost) are missed: at this recall the scores of attacks and of harmless windows overlap too much, and what the bar takes
-from one it takes from the other.
+Before: the highest window of both tiers together, as in short texts. First reader, from 3 KiB on: windows of the neural
+classifier with passages of the linear tier, with the passages that both tiers read alone, and a bar that rises with the
+logarithm of the length (`src/signal/guard/risk.h`). Now: also with the second reader of the windows that decide, at most
+eight of a request, by models that do not know the family; where more are over the bar it is not asked. The goals (harmless
+long texts at most 1.5 times as often as short ones, at most 5 % of attacks lost) are missed: at this recall the scores of
+attacks and of harmless windows overlap too much, and what the bar takes from one it takes from the other.
+
+The second reader's weight and shift, 0.3 and 0.2, are two numbers for all of these families, chosen where it takes fewer
+harmless texts and finds about as many attacks. Of the families in English it takes three in ten harmless texts fewer at 1K and
+one in eight fewer at 8K, with as many attacks lost; at 2K and 32K a fifth fewer, with 1.4 and 1.8 points more lost. Weights of
+0.4 to 0.6, 4 to 64 windows and bands of 0.5 to 2.5 gave no more at equal recall. benign-lobe-agents, benign-prompts-zh and
+injection-yanismiraoui have no such model and stand without the second reader.
 
 Every family is read by the first neural classifier here, whose trunk is English. The product gives texts in other languages to
 the second one (`models/neural-multilingual`), also long ones: [multilingual.md](multilingual.md) has its rates in long texts of
@@ -64,8 +73,9 @@ were left out), less half of the mean of the windows beside them 40 %. The last 
 lower its risk. Where 3.9 % are taken, 1.5 times the short ones, all of these lose half of the attacks and more.
 """
 
-# log odds of windows [n]; highest of the linear tier's windows and passages there, and of passages that both tiers read alone (nan: none); length
-Part = collections.namedtuple("Part", "neural windows passages alone stretches")
+# log odds of windows [n]; highest of the linear tier's windows and passages there, of passages that both tiers read alone (nan: none), and of
+# the second reader; length
+Part = collections.namedtuple("Part", "neural windows passages alone second stretches")
 
 
 def constant(name):
@@ -79,6 +89,7 @@ class Tiers:
         self.models = [table.Model.load(args.work / f"group{k}.safetensors")[0] for k in range(len(groups.GROUPS))]
         self.path = args.work / "neural.json"
         self.neural = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.second = second_reader.Second(args.binary, args.second, args.work, args.data)
 
     def read(self, texts):
         """Asks the binary about windows that are not known yet."""
@@ -125,8 +136,15 @@ class Tiers:
         neural = np.array([self.odds(text[windows[i][0]:windows[i][1]]) for i in chosen])
         near = lambda parts, i, none=0.0: max((z for a, b, z in parts if a < windows[i][1] and b > windows[i][0]), default=none)  # noqa: E731
         bytes_ = len(text[windows[chosen[0]][0]:windows[chosen[-1]][1]].encode())
+        second = np.array([self.second.odds(group, text[windows[i][0]:windows[i][1]]) for i in chosen])   # nan: it was not asked
         return Part(neural, np.array([near(cut, i) for i in chosen]), np.array([near(own, i) for i in chosen]),
-                    np.array([near(lone, i, np.nan) for i in chosen]), bytes_ / constant("STRETCH"))
+                    np.array([near(lone, i, np.nan) for i in chosen]), second, bytes_ / constant("STRETCH"))
+
+
+    def uncertain(self, group, text, windows):
+        """Of each window, whether the second reader may be asked about it."""
+        part = self.part(group, text, windows, range(len(windows)))
+        return np.maximum(before(part), mixture(part)) >= ODDS - SECOND["band"]
 
 
 def in_characters(text):
@@ -141,7 +159,7 @@ def in_characters(text):
 
 
 def joined(parts):
-    return Part(*(np.concatenate([getattr(p, name) for p in parts]) for name in Part._fields[:4]), sum(p.stretches for p in parts))
+    return Part(*(np.concatenate([getattr(p, name) for p in parts]) for name in Part._fields[:-1]), sum(p.stretches for p in parts))
 
 
 def before(part):
@@ -218,6 +236,7 @@ def measure(args):
     groups_of = [(GROUP[name], t) for (_, name), texts in alone.items() for t in texts] + [(GROUP[name], t) for name, p in pools.items() for t, _ in p]
     groups_of += [(GROUP[name], p[1]) for name, ps in planted.items() for p in ps]
     tiers.read([t[a:b] for t, windows in cut.items() for a, b in windows] + [t[a:b] for group, t in groups_of for a, b, _ in tiers.alone(group, t)])
+    tiers.second.read([(group, t[a:b]) for group, t in groups_of for (a, b), ask in zip(cut[t], tiers.uncertain(group, t, cut[t])) if ask])
     out = {}
     for (label, name), texts in alone.items():
         whole = lambda t, name=name: tiers.part(GROUP[name], t, cut[t], range(len(cut[t])))  # noqa: E731
@@ -236,26 +255,37 @@ def stretch_of(rng, parts, windows):
         part = rng.choice(parts)
         n = min(windows - have, len(part.neural))
         at = rng.randrange(len(part.neural) - n + 1)
-        chosen.append(Part(*(getattr(part, f)[at:at + n] for f in Part._fields[:4]), part.stretches * n / len(part.neural)))
+        chosen.append(Part(*(getattr(part, f)[at:at + n] for f in Part._fields[:-1]), part.stretches * n / len(part.neural)))
         have += n
     return joined(chosen)
 
 
+def judged(part, stretches, shift, again):
+    """Log odds of windows under the bar of a length, with the second reader where it is asked: parts_of in jailbreak_second.c."""
+    z = mixture(part) - bar(stretches, shift)
+    if again and (z >= ODDS).sum() <= constant("SECOND_TEXTS"):
+        share, asked = constant("LONG_SECOND"), np.nonzero((z >= ODDS - SECOND["band"]) & ~np.isnan(part.second))[0]
+        asked = asked[np.argsort(-z[asked], kind="stable")][:int(constant("SECOND_TEXTS"))]
+        z[asked] = (1 - share) * z[asked] + share * part.second[asked] + constant("LONG_SECOND_SHIFT")
+    return z
+
+
 def rates(families, windows, shift):
-    """Of each family: (before, now): false alarms in harmless long texts, attacks lost of those found alone."""
-    rng, limit, out = random.Random(windows), ODDS, {}
+    """Of each family: (before, without the second reader, now): false alarms in harmless long texts, attacks lost of those found alone."""
+    rng, out = random.Random(windows), {}
     for name, family in families.items():
+        flags = []
         if family["label"]:
-            flags = []
             for single, (mate, part) in zip(family["alone"], family["planted"]):
-                if before(single).max() < limit:
+                if before(single).max() < ODDS:
                     continue
                 for _ in range(PLANTED):
-                    around = stretch_of(rng, families[f"harmless {mate}"]["long"], windows)
-                    flags.append((before(part).max() < limit, mixture(part).max() - bar(part.stretches + around.stretches, shift) < limit))
+                    around, own = stretch_of(rng, families[f"harmless {mate}"]["long"], windows), len(part.neural)
+                    whole = joined([part, around])
+                    flags.append((before(part).max() < ODDS, *(judged(whole, whole.stretches, shift, again)[:own].max() < ODDS for again in (False, True))))
         else:
             drawn = [stretch_of(rng, family["long"], windows) for _ in range(DRAWN)]
-            flags = [(before(p).max() >= limit, mixture(p).max() - bar(p.stretches, shift) >= limit) for p in drawn]
+            flags = [(before(p).max() >= ODDS, *(judged(p, p.stretches, shift, again).max() >= ODDS for again in (False, True))) for p in drawn]
         out[name] = [round(float(x), 4) for x in np.mean(flags, axis=0)]
     return out
 
@@ -278,17 +308,18 @@ def means(found, skip):
     shipped, out = constant("LONG_SHIFT"), []
     kind = lambda k, what, i: [v[i] for name, v in found[k][shipped].items() if name.startswith(what) and name not in skip]  # noqa: E731
     for k in LENGTHS:
-        harmless = [kind(k, "harmless", i) for i in (0, 1)]
+        harmless = [kind(k, "harmless", i) for i in (0, 1, 2)]
         out.append([f"{k}K", *(f"{percent(np.mean(v))}, {percent(statistics.median(v))}, {percent(max(v))}" for v in harmless),
-                    *(percent(np.mean(kind(k, "attack", i))) for i in (0, 1))])
-    return common.table(["tokens", "harmless, before", "harmless, now", "attacks lost, before", "attacks lost, now"], out)
+                    *(percent(np.mean(kind(k, "attack", i))) for i in (0, 1, 2))])
+    names = ("before", "first reader", "now")
+    return common.table(["tokens", *(f"harmless, {n}" for n in names), *(f"lost, {n}" for n in names)], out)
 
 
 def write(args, found, short, others, models=None):
     kind = lambda table_, what, i: [v[i] for k, v in table_.items() if k.startswith(what)]  # noqa: E731
     shifts, names, shipped = [], [], constant("LONG_SHIFT")
     for shift in SHIFTS:
-        shifts.append([shift, *(f"{percent(np.mean(kind(found[k][shift], 'harmless', 1)))}, {percent(np.mean(kind(found[k][shift], 'attack', 1)))}" for k in LENGTHS)])
+        shifts.append([shift, *(f"{percent(np.mean(kind(found[k][shift], 'harmless', 2)))}, {percent(np.mean(kind(found[k][shift], 'attack', 2)))}" for k in LENGTHS)])
     for name in short:
         names.append([name, percent(short[name]), *(" → ".join(percent(x) for x in found[k][shipped][name]) for k in LENGTHS)])
     alone = [percent(np.mean([v for n, v in short.items() if n.startswith(what)])) for what in ("harmless", "attack")]
@@ -301,7 +332,7 @@ def write(args, found, short, others, models=None):
     report.add(f"Short texts as they are: {alone[0]} of the harmless are taken for attacks, {alone[1]} of the attacks are found (means of families).\n",
                "## Means of families\n", "Harmless: mean, median and worst of the families that are taken for attacks. Attacks: lost of those that are found alone.\n",
                means(found, []), f"Without {', '.join(name.split()[-1] for name in others)}, which are mostly not in English:\n", means(found, others),
-               "## By family: before → now\n", "Harmless texts taken for attacks; attacks lost. \"Short\": harmless taken, attacks found, as they are.\n",
+               "## By family: before → first reader → now\n", "Harmless texts taken for attacks; attacks lost. \"Short\": harmless taken, attacks found, as they are.\n",
                common.table(["family", "short", *(f"{k}K" for k in LENGTHS)], names),
                "## The choice\n", f"By `SR_RISK_LONG_SHIFT`: harmless taken for attacks, attacks lost; {shipped} is shipped.\n",
                common.table(["shift", *(f"{k}K" for k in LENGTHS)], shifts))
@@ -312,6 +343,7 @@ def main():
     args = common.arguments(__doc__)
     args.add_argument("--trunk", type=pathlib.Path, default=HERE.parent / "models" / "all-MiniLM-L6-v2")
     args.add_argument("--work", type=pathlib.Path)
+    args.add_argument("--second", type=pathlib.Path)
     args.add_argument("--again", action="store_true", help="only write the page again, from long.json")
     args = args.parse_args()
     if args.again:

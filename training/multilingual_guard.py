@@ -380,12 +380,12 @@ def in_long_texts(t, z):
     return out
 
 
-def ship(model, mixture):
-    """Adapters, head and mixture into the folder; the threshold is the log odds of POINT, the rest the temperature."""
+def ship(model, mixture, folder=heads.MODEL):
+    """Adapters, head and mixture into a folder; the threshold is the log odds of POINT, the rest the temperature."""
     tensors = model.export()
     tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] + torch.tensor([0.0, log_odds(POINT) / mixture.factor - mixture.threshold])
     heads.put("jailbreak", tensors, heads.settings("jailbreak", 1 / mixture.factor, dense=False, adapted=True), mixture.fusion,
-              {"r": CHOICES["rank"], "lora_alpha": CHOICES["alpha"], "target_modules": sorted(trunk.LINEARS.values())}, SECOND)
+              {"r": CHOICES["rank"], "lora_alpha": CHOICES["alpha"], "target_modules": sorted(trunk.LINEARS.values())}, SECOND, folder)
 
 
 def main():

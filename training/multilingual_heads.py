@@ -122,23 +122,23 @@ def settings(task, temperature, dense=True, adapted=False):
             "temperature_alone": round(temperature, 4)}
 
 
-def put(task, tensors, head, fusion, adapter, second):
-    """A head of the folder, its settings and its mixtures in the place of those of that task; others stay. `adapter`: of the LoRA pairs
+def put(task, tensors, head, fusion, adapter, second, folder=MODEL):
+    """A head of a folder, its settings and its mixtures in the place of those of that task; others stay. `adapter`: of the LoRA pairs
     among the tensors, which replace those that are there; `second`: as a second reader of English."""
-    kept = load(MODEL / "adapters.safetensors")
-    save(MODEL / "adapters.safetensors", {**{k: v for k, v in kept.items() if not k.startswith(f"{task}.") and "lora_" not in k}, **tensors})
-    config = json.loads((MODEL / "config.json").read_text())
+    kept = load(folder / "adapters.safetensors")
+    save(folder / "adapters.safetensors", {**{k: v for k, v in kept.items() if not k.startswith(f"{task}.") and "lora_" not in k}, **tensors})
+    config = json.loads((folder / "config.json").read_text())
     config["heads"][task], config["fusion"][task], config["fusion"][f"{task}_second"] = head, fusion, second
     for other in config["heads"].values():
         other.setdefault("adapted", False)
-    settle("config.json", config)
-    settle("adapter_config.json", {**json.loads((MODEL / "adapter_config.json").read_text()), **adapter})
-    manifest = json.loads((MODEL / "manifest.json").read_text())
+    settle(folder / "config.json", config)
+    settle(folder / "adapter_config.json", {**json.loads((folder / "adapter_config.json").read_text()), **adapter})
+    manifest = json.loads((folder / "manifest.json").read_text())
     for file in manifest["files"]:
-        raw = (MODEL / file["path"]).read_bytes()
+        raw = (folder / file["path"]).read_bytes()
         file.update(bytes=len(raw), sha256=hashlib.sha256(raw).hexdigest())
-    settle("manifest.json", manifest)
+    settle(folder / "manifest.json", manifest)
 
 
-def settle(name, value):
-    (MODEL / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+def settle(path, value):
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n")

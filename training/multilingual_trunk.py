@@ -6,6 +6,7 @@ names of what is trained are those of adapters.safetensors.
 """
 import json
 import math
+import pathlib
 import struct
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch import nn
 
 LAYERS, WIDTH, HEADS = 12, 384, 12
 KEPT = torch.bfloat16   # of states in files
-HALF = KEPT if torch.cpu._is_avx512_bf16_supported() else torch.float32
+HALF = KEPT if "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text() else torch.float32
 BLOCK = 18    # bytes of 32 weights: a factor in fp16, then 4 bits each
 SPREAD = 20   # pooled rows of length 1 times this, so that weights are of common size; folded into the head when it is written
 LINEARS = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value", "o": "attention.output.dense",

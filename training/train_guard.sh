@@ -1,7 +1,8 @@
 #!/bin/sh
 # The English guard after its adapters are there: the linear jailbreak model, the fusion, what 0.7 means, the licences, system
-# prompts and long texts, and the tables of docs/quality that depend on them. One command, resumable: a step that ended has a file
-# in WORK/done, and slow steps keep what they read. About an hour on two idle cores, then about 40 minutes of tables on one.
+# prompts and long texts (these after train_multilingual.sh with the same WORK), and the tables of docs/quality that depend on
+# them. One command, resumable: a step that ended has a file in WORK/done, and slow steps keep what they read. About an hour on two
+# idle cores, then about 40 minutes of tables on one.
 #
 #   training/train_guard.sh [DATA] [WORK] [--left-out]      --left-out: only measure on families left out, ship nothing
 #
@@ -41,7 +42,7 @@ step guard "$py" calibrate_guard.py --data "$data" --work "$work/guard" --scores
 step legal "$py" guard_legal.py --data "$data" --work "$work/legal"
 step build_after ../tools/build.sh release semroute
 step system "$py" calibrate_system.py --data "$data" --scores "$work/left_out.npz"
-step long "$py" calibrate_long.py --data "$data" --work "$work/long"
+step long .venv-torch/bin/python calibrate_long.py --data "$data" --work "$work/long" --second "$work/multilingual"
 step evaluate "$py" evaluate_neural.py --trunk ../models/all-MiniLM-L6-v2 --data "$data"
 step card "$py" neural_card.py
 step tables ./figures_all.sh "$data"

@@ -124,7 +124,7 @@ struct evaluation {
     size_t n_regions;
     struct sr_signal_question *questions;
     size_t n_questions;
-    struct sr_jailbreak_unit *again[SR_RISK_SECOND_TEXTS]; /* what the second reader is asked about */
+    struct sr_jailbreak_again again[SR_RISK_SECOND_TEXTS]; /* what the second reader is asked about */
     size_t short_bytes; /* of strings that are read in seams only, or are the operator's */
 };
 
@@ -185,43 +185,26 @@ static int finish_second(const struct sr_signal_set *set, struct sr_signal_task 
 {
     struct evaluation *evaluation = questions[0].about;
     for (size_t i = 0; i < n; i++)
-        sr_jailbreak_second_mix(evaluation->again[i], &set->models, &questions[i]);
+        sr_jailbreak_second_mix(&evaluation->again[i], &set->models, &questions[i]);
     limit_multilingual(task->result);
     return write_result(set, task, evaluation);
 }
 
-/* Puts a unit among those that are read again, current ones first, by risk; one of the others may lose its
- * place. */
-static void insert_again(struct sr_jailbreak_unit **again, float *risks, size_t *n,
-                         struct sr_jailbreak_unit *unit, float risk)
-{
-    size_t at = *n;
-    while (at && risks[at - 1] < risk)
-        at--;
-    if (at == SR_RISK_SECOND_TEXTS)
-        return;
-    *n += *n < SR_RISK_SECOND_TEXTS;
-    for (size_t i = *n - 1; i > at; i--) {
-        again[i] = again[i - 1];
-        risks[i] = risks[i - 1];
-    }
-    again[at] = unit;
-    risks[at] = risk;
-}
-
-/* The units that are read again; 0: none is uncertain, or it would change nothing. */
+/* What is read again; 0: nothing is uncertain, or it would change nothing. */
 static size_t choose_again(const struct sr_signal_set *set, const struct units *units,
                            const struct sr_signal_input *input, struct evaluation *evaluation)
 {
-    float risks[SR_RISK_SECOND_TEXTS];
+    struct sr_jailbreak_again found[SR_RISK_SECOND_TEXTS];
     size_t n = 0;
     for (size_t i = 0; set->models.reads_twice && i < evaluation->n; i++) {
         struct sr_jailbreak_unit *unit = &evaluation->units[i];
         float risk = risk_of(input, evaluation, unit);
-        if (unit->current && sr_jailbreak_second_is_moot(&set->models, risk))
+        size_t of_it = sr_jailbreak_second_texts(&set->models, unit, units->items[unit->unit].text, risk,
+                                                 found, SR_RISK_SECOND_TEXTS);
+        if (unit->current && of_it == 0 && sr_jailbreak_second_is_moot(&set->models, risk))
             return 0;
-        if (sr_jailbreak_second_text(&set->models, unit, units->items[unit->unit].text, risk))
-            insert_again(evaluation->again, risks, &n, unit, risk + (unit->current ? 1 : 0));
+        for (size_t k = 0; k < of_it; k++)
+            sr_jailbreak_again_insert(evaluation->again, &n, SR_RISK_SECOND_TEXTS, found[k]);
     }
     return n;
 }
@@ -238,15 +221,9 @@ static int conclude(const struct sr_signal_set *set, struct sr_signal_task *task
         return write_result(set, task, evaluation);
     if (!questions)
         return SR_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        struct sr_jailbreak_unit *unit = evaluation->again[i];
-        struct sr_bytes text = units.items[unit->unit].text;
-        float risk = risk_of(task->input, evaluation, unit);
+    for (size_t i = 0; i < n; i++)
         questions[i] = (struct sr_signal_question){
-            .text = sr_jailbreak_second_text(&set->models, unit, text, risk)->text,
-            .about = evaluation,
-            .extra = true};
-    }
+            .text = evaluation->again[i].text, .about = evaluation, .extra = true};
     return sr_signal_ask_second(set, task, set->models.other, units.tenant, questions, n, finish_second);
 }
 

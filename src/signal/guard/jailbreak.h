@@ -45,8 +45,11 @@ struct sr_jailbreak_unit {
     bool system;      /* a text of the system role, for which these models have a calibration of its own */
     bool mixed;       /* both tiers have read it */
     size_t stretches; /* of a text for which these models have the calibration of long ones; else 0 */
-    struct sr_jailbreak_reading linear;      /* the linear tier's windows */
-    struct sr_risk_window worst;             /* the result */
+    struct sr_jailbreak_reading linear; /* the linear tier's windows */
+    struct sr_risk_window worst;        /* the result */
+    struct sr_risk_part *parts;         /* [n_parts] of a long unit that may be read again; else NULL */
+    size_t n_parts;
+    struct sr_risk_window rest;              /* beside the parts */
     const struct sr_jailbreak_region *first; /* the regions of this unit; NULL: none */
 };
 
@@ -93,18 +96,32 @@ int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbr
 
 /* ---- jailbreak_second.c ---- */
 
-/* The question whose text the second reader is to read of a unit, which the first judgement gives `risk`, in
- * all calibrations; `text` is the unit's. NULL: none is to be read, because the unit is certain, long, or of
- * the system role, or was not read by the first neural classifier alone. */
-const struct sr_signal_question *sr_jailbreak_second_text(const struct sr_jailbreak_models *models,
-                                                          const struct sr_jailbreak_unit *unit,
-                                                          struct sr_bytes text, float risk);
+/* What the second reader is to read. */
+struct sr_jailbreak_again {
+    struct sr_jailbreak_unit *unit;
+    struct sr_risk_part *part; /* of a long unit; NULL: all of a short one */
+    struct sr_bytes text;
+    float risk; /* by the first judgement, in all calibrations */
+};
 
-/* True for a risk so high that no other unit of the same rules need be read again. */
+/* Puts one into a list of at most `room`, those of current units first, then by risk; the last one may lose
+ * its place. */
+void sr_jailbreak_again_insert(struct sr_jailbreak_again *list, size_t *n, size_t room,
+                               struct sr_jailbreak_again new);
+
+/* What is to be read of a unit, which the first judgement gives `risk`, in all calibrations; `text` is the
+ * unit's. At most `room` texts, with the highest risk. 0: the unit is certain, of the system role, or was not
+ * read by the first neural classifier alone. */
+size_t sr_jailbreak_second_texts(const struct sr_jailbreak_models *models, struct sr_jailbreak_unit *unit,
+                                 struct sr_bytes text, float risk, struct sr_jailbreak_again *out,
+                                 size_t room);
+
+/* True for the risk of a unit that is not read again, and so high that no other one of the same rules need
+ * be. */
 bool sr_jailbreak_second_is_moot(const struct sr_jailbreak_models *models, float risk);
 
 /* The unit's risk with the second reader's answer; without one it stays. */
-void sr_jailbreak_second_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
+void sr_jailbreak_second_mix(const struct sr_jailbreak_again *again, const struct sr_jailbreak_models *models,
                              const struct sr_signal_question *question);
 
 /* ---- jailbreak_ask.c ---- */

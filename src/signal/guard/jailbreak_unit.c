@@ -184,11 +184,17 @@ int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbr
             whole[sides.n_whole++] =
                 (struct sr_risk_range){(uint32_t)region->from, (uint32_t)(region->from + region->text.n)};
     }
+    bool parted = models->reads_twice && unit->stretches >= SR_RISK_LONG_FROM && sides.n_neural;
+    if (parted && !(sides.parts = sr_arena_calloc(arena, sides.n_neural, sizeof *sides.parts)))
+        return SR_ENOMEM;
     sides.neural = windows;
     sides.other = &models->other_fusion;
     sides.whole = whole;
     if (sides.n_neural)
         unit->worst = sr_risk_of(&sides, &models->fusion);
     unit->mixed = sides.n_neural > 0;
+    unit->parts = sides.parts;
+    unit->n_parts = sides.parts ? sides.n_neural : 0;
+    unit->rest = sides.rest;
     return SR_OK;
 }

@@ -104,6 +104,16 @@ static struct sr_risk_window with_passage(const struct sr_risk_window *window,
     return mixed;
 }
 
+struct sr_risk_window sr_risk_of_parts(const struct sr_risk_part *parts, size_t n, size_t stretches,
+                                       struct sr_risk_window rest)
+{
+    struct sr_risk_window highest = {.risk = 0};
+    for (size_t i = 0; i < n; i++)
+        highest = sr_risk_higher(highest, parts[i].all);
+    highest.risk = sr_risk_lowered(highest.risk, sr_risk_long_shift(stretches));
+    return sr_risk_higher(highest, rest);
+}
+
 /* What both tiers say of a long unit. */
 static struct sr_risk_window long_risk(struct sr_risk_sides *sides)
 {
@@ -121,13 +131,18 @@ static struct sr_risk_window long_risk(struct sr_risk_sides *sides)
         const struct sr_risk_window *alone = highest_in(window, sides, &low_alone);
         if (!mix_with(window, false, sides->passages, sides->n_passages, &low, fusions, &mixed))
             mixed = *window;
-        highest = sr_risk_higher(highest, alone ? with_passage(&mixed, alone) : mixed);
+        mixed = alone ? with_passage(&mixed, alone) : mixed;
+        if (sides->parts)
+            sides->parts[i] =
+                (struct sr_risk_part){window->start, window->end, !window->other && !window->disguise, mixed};
+        highest = sr_risk_higher(highest, mixed);
     }
-    highest.risk = sr_risk_lowered(highest.risk, sr_risk_long_shift(sides->stretches));
+    sides->rest = (struct sr_risk_window){.risk = 0};
     for (size_t i = 0; i < sides->n_linear; i++)
         if (!is_whole(sides, &sides->linear[i]))
-            highest = sr_risk_higher(highest, sides->linear[i]);
-    return highest;
+            sides->rest = sr_risk_higher(sides->rest, sides->linear[i]);
+    highest.risk = sr_risk_lowered(highest.risk, sr_risk_long_shift(sides->stretches));
+    return sr_risk_higher(highest, sides->rest);
 }
 
 /* The same of a short one. */

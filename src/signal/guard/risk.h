@@ -53,15 +53,25 @@
 #define SR_RISK_ALONE_PASSAGES 256u
 
 /* A second reader is asked about a unit whose log odds are no further than a band from those of a risk of
- * SR_RISK_SECOND_AT, as rules' thresholds are near it, on either side; if the unit is short, and about
- * SR_RISK_SECOND_TEXTS of a request at most, those with the highest risk. How its answer joins the first
- * judgement is in the config.json of its heads (struct sr_fusion_second), which may have another band and
- * another number of tokens than these. Not of the system role: its calibration is that of two tiers. */
-#define SR_RISK_SECOND_AT     0.70F
-#define SR_RISK_SECOND_BAND   1.50F
-#define SR_RISK_SECOND_TOKENS 256u /* as the first neural classifier counts them */
-#define SR_RISK_SECOND_TEXTS  4u
-#define SR_RISK_SECOND_MOST   0.982F /* its own risk counts up to here, and down to the rest: log odds of 4 */
+ * SR_RISK_SECOND_AT, as rules' thresholds are near it, on either side; if the unit is short. How its answer
+ * joins the first judgement is in the config.json of its heads (struct sr_fusion_second), which may have
+ * another band and another number of tokens than these. Not of the system role: its calibration is that of
+ * two tiers.
+ *
+ * Of a long unit it is asked about the windows from the band below SR_RISK_SECOND_AT on, however high: with
+ * many windows the highest is often wrong. Its own log odds count with weight SR_RISK_LONG_SECOND, those of
+ * the first judgement, under the bar of the length, with the rest, and the sum is raised by
+ * SR_RISK_LONG_SECOND_SHIFT.
+ *
+ * Of a request SR_RISK_SECOND_TEXTS texts at most, those with the highest risk. */
+#define SR_RISK_SECOND_AT         0.70F
+#define SR_RISK_SECOND_BAND       1.50F
+#define SR_RISK_SECOND_TOKENS     256u  /* as the first neural classifier counts them */
+#define SR_RISK_SECOND_WINDOW     4096u /* bytes of a window; more: words that are in no vocabulary */
+#define SR_RISK_SECOND_TEXTS      8u
+#define SR_RISK_SECOND_MOST       0.982F /* its own risk counts up to here, and down to the rest: log odds of 4 */
+#define SR_RISK_LONG_SECOND       0.30F
+#define SR_RISK_LONG_SECOND_SHIFT 0.20F
 
 /* How far the log odds of a risk are from those of SR_RISK_SECOND_AT, on either side. */
 float sr_risk_distance(float risk);
@@ -92,6 +102,14 @@ struct sr_risk_range {
     uint32_t start, end;
 };
 
+/* A window of the neural classifier in a long unit, and what all that was read in it says together, before
+ * the bar for the unit's length. */
+struct sr_risk_part {
+    uint32_t start, end; /* of the window */
+    bool plain;          /* the first neural classifier has read the unit's own bytes there */
+    struct sr_risk_window all;
+};
+
 /* What both tiers say of a unit. */
 struct sr_risk_sides {
     struct sr_risk_window *linear, *neural; /* sorted by their start by sr_risk_of; NULL: none */
@@ -104,7 +122,9 @@ struct sr_risk_sides {
     size_t n_passages;
     struct sr_risk_window *alone; /* of a long unit: passages as both tiers read each alone; sorted, too */
     size_t n_alone;
-    size_t stretches; /* of a long unit; less than SR_RISK_LONG_FROM: it is not long */
+    size_t stretches;           /* of a long unit; less than SR_RISK_LONG_FROM: it is not long */
+    struct sr_risk_part *parts; /* [n_neural] of a long unit, written by sr_risk_of; NULL: not wanted */
+    struct sr_risk_window rest; /* of a long unit, also written: the highest of what no part has read */
 };
 
 /* The window with the highest risk, or one with risk 0 if there is none. Windows of both tiers that overlap
@@ -112,6 +132,10 @@ struct sr_risk_sides {
  * with what was read alone in them; those of the other neural classifier with `sides->other`. A linear window
  * that the neural classifier has not read all of keeps at least its risk. */
 struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fusion *fusion);
+
+/* The same of a long unit from its parts, whose risks may have changed since, and the rest. */
+struct sr_risk_window sr_risk_of_parts(const struct sr_risk_part *parts, size_t n, size_t stretches,
+                                       struct sr_risk_window rest);
 
 /* The higher one of two; `a` when they are equal. */
 struct sr_risk_window sr_risk_higher(struct sr_risk_window a, struct sr_risk_window b);

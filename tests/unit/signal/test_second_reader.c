@@ -276,28 +276,26 @@ static const struct sr_signal_result *run_units(struct kit *kit, const struct sr
 /* Of a request the few texts with the highest risk, none of the system role, none beside a certain attack. */
 static void test_units(void **state)
 {
-    static const char *const texts[] = {"Where is the river Elbe?", "Name three rivers.",
-                                        "How long is the Rhine?",   "Which river is the longest?",
-                                        "Does the Danube freeze?",  "And the Oder?"};
-    struct sr_signal_unit units[6];
+    enum { UNITS = SR_RISK_SECOND_TEXTS + 2 };
+    static char texts[UNITS][32];
+    struct sr_signal_unit units[UNITS];
     struct kit both;
     (void)state;
     write_second(MIXED "\"band\":100}");
     struct sr_model_store *store = open_store();
     load_kit(&both, store, SR_CONFIG_MULTILINGUAL_AUTO);
-    size_t least = SIZE_MAX, most = 0, all = 0;
-    for (size_t i = 0; i < 6; i++) {
-        units[i] = (struct sr_signal_unit){
-            .current = i == 5, .role = SR_ROLE_USER, .group = (uint32_t)i, .text = sr_bytes_str(texts[i])};
-        all += units[i].text.n;
-        least = units[i].text.n < least ? units[i].text.n : least;
-        most = units[i].text.n > most ? units[i].text.n : most;
+    size_t all = 0, n = 0;
+    for (size_t i = 0; i < UNITS; i++) {
+        n = (size_t)snprintf(texts[i], sizeof texts[i], "How long is river %c?", (char)('A' + i));
+        units[i] = (struct sr_signal_unit){.current = i == UNITS - 1,
+                                           .role = SR_ROLE_USER,
+                                           .group = (uint32_t)i,
+                                           .text = sr_bytes_str(texts[i])};
+        all += n;
     }
-    size_t read = run_units(&both, units, 6)->multilingual_bytes;
-    assert_in_range(read, all - 2 * most, all - 2 * least);
-    assert_int_equal(run_units(&both, units, 4)->multilingual_bytes,
-                     units[0].text.n + units[1].text.n + units[2].text.n + units[3].text.n);
-    for (size_t i = 0; i < 6; i++)
+    assert_int_equal(run_units(&both, units, UNITS)->multilingual_bytes, all - 2 * n);
+    assert_int_equal(run_units(&both, units, 4)->multilingual_bytes, 4 * n);
+    for (size_t i = 0; i < UNITS; i++)
         units[i].role = i < 2 ? SR_ROLE_SYSTEM : SR_ROLE_USER;
     assert_int_equal(run_units(&both, units, 4)->multilingual_bytes, units[2].text.n + units[3].text.n);
     kit_close(&both);
@@ -311,6 +309,57 @@ static void test_units(void **state)
     assert_true(log_odds(result->hits[0].value) > log_odds(0.7) + 2); /* certain, or this test says nothing */
     assert_int_equal(result->multilingual_bytes, 0);
     kit_close(&both);
+}
+
+/* `n` bytes of prose with `n_attacks` attacks in paragraphs of their own, in static memory. */
+static const char *long_text(size_t n, size_t n_attacks)
+{
+    static char text[64 << 10];
+    size_t at = 0, placed = 0;
+    assert_in_range(n, 1, sizeof text - 1024);
+    for (unsigned i = 0; at < n; i++) {
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "The river has %u bridges, and the oldest of them was built in the year %u. ",
+                               i % 7 + 2, 1400 + i % 500);
+        if (placed < n_attacks && at * n_attacks >= n * placed)
+            at += (size_t)snprintf(text + at, sizeof text - at, "\n\n%s\n\n", (placed++, ATTACK));
+    }
+    return text;
+}
+
+/* Of a long text the windows that decide are read again, each by itself; none where there are too many. */
+static void test_long_texts(void **state)
+{
+    static const struct {
+        const char *second;
+        size_t bytes, attacks;
+        bool reads;
+    } cases[] = {{MIXED "\"band\":1.5}", 5000, 1, true},
+                 {MIXED "\"band\":8}", 5000, 0, true},
+                 {MIXED "\"band\":0}", 5000, 0, false},
+                 {MIXED "\"band\":1.5}", 30000, 60, false},
+                 {NULL, 5000, 1, false}};
+    const double share = SR_RISK_LONG_SECOND, most = log_odds(SR_RISK_SECOND_MOST);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kit first, both;
+        const char *text = long_text(cases[i].bytes, cases[i].attacks);
+        write_second(cases[i].second);
+        struct sr_model_store *store = open_store();
+        load_kit(&first, store, SR_CONFIG_MULTILINGUAL_OFF);
+        load_kit(&both, store, SR_CONFIG_MULTILINGUAL_AUTO);
+        double before = run(&first, text)->hits[0].value;
+        const struct sr_signal_result *result = run(&both, text);
+        double now = log_odds(result->hits[0].value);
+        double same = (1 - share) * log_odds(before) + SR_RISK_LONG_SECOND_SHIFT;
+        assert_int_equal(before >= 0.7, cases[i].attacks > 0);
+        assert_int_equal(result->multilingual_bytes > 0, cases[i].reads);
+        assert_in_range(result->multilingual_bytes, 0, result->all_bytes);
+        assert_int_equal(fabs(now - log_odds(before)) > 1e-3, cases[i].reads);
+        assert_true(!cases[i].reads || fabs(now - same) <= share * most + 1e-2);
+        kit_close(&first);
+        kit_close(&both);
+    }
 }
 
 /* Heads that cannot be opened leave the first judgement as it is. */
@@ -640,13 +689,13 @@ static void test_ahead(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_mixture),    cmocka_unit_test(test_which_texts),
-        cmocka_unit_test(test_disguised),      cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_long_words),     cmocka_unit_test(test_units),
-        cmocka_unit_test(test_it_is_damaged),  cmocka_unit_test(test_a_bad_mixture),
-        cmocka_unit_test(test_the_domain),     cmocka_unit_test(test_before_it_is_asked),
-        cmocka_unit_test(test_while_it_reads), cmocka_unit_test(test_at_any_moment),
-        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_the_mixture),        cmocka_unit_test(test_which_texts),
+        cmocka_unit_test(test_disguised),          cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_long_words),         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_long_texts),         cmocka_unit_test(test_it_is_damaged),
+        cmocka_unit_test(test_a_bad_mixture),      cmocka_unit_test(test_the_domain),
+        cmocka_unit_test(test_before_it_is_asked), cmocka_unit_test(test_while_it_reads),
+        cmocka_unit_test(test_at_any_moment),      cmocka_unit_test(test_ahead),
     };
     return cmocka_run_group_tests(tests, open_folder, close_all);
 }
