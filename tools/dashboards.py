@@ -190,6 +190,8 @@ DASHBOARDS = {
         ("graph", "Time for each token after the first", "s", quantiles("llm_model_tpot_seconds"), ""),
         ("graph", "Signals answered before the neural classifier had read all", "reqps",
          each("semroute_neural_late_total", "signal"), ""),
+        ("graph", "Texts for a second reader that it has not read", "reqps",
+         each("semroute_second_reads_total", "signal", where='outcome="unread"'), ""),
     ]),
 }
 

@@ -118,6 +118,10 @@
       "signal", NONE)                                                                                        \
     X(MULTILINGUAL_BYTES, COUNTER, "semroute_multilingual_bytes_total",                                      \
       "Text that the neural classifier of other languages has read.", "signal", NONE)                        \
+    /* outcome: read, unread */                                                                              \
+    X(SECOND_READS, COUNTER, "semroute_second_reads_total",                                                  \
+      "Uncertain texts that a second reader has read, and those it was late or too busy for.",               \
+      "signal,outcome", NONE)                                                                                \
     X(NEURAL_UNREAD, COUNTER, "semroute_neural_unread_bytes_total",                                          \
       "Text that other tiers have read, and the neural classifier beside them has not.", "signal", NONE)     \
     X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \

@@ -200,6 +200,8 @@ struct sr_signal_result {
     bool neural_late;    /* any type: the deadline passed before the neural classifier had read all; others
                             answered for the rest */
     uint32_t remembered; /* units whose result was memoised */
+    /* Any type, texts for a second reader: read to the end; late or refused, so the first answer stands. */
+    uint32_t read_twice, not_read_twice;
     /* Guards only: rules' on_error decides; what was found counts all the same. */
     enum sr_signal_over over;
 };

@@ -69,6 +69,7 @@ def test_requests_and_streamed_answers(start, models, echo):
     assert encoders(gateway) == 2  # before any request
     assert gateway.post(body(PLAIN)).json()["choices"][0]["message"]["content"] == "No."
     assert f'semroute_multilingual_bytes_total{{signal="jailbreak"}} {len(PLAIN)}' in gateway.metrics()
+    assert 'semroute_second_reads_total{signal="jailbreak",outcome="read"} 1' in gateway.metrics()
     answered = gateway.post(body(f"answer {PLAIN}"))
     assert (answered.status, answered.json()["error"]["code"]) == (403, "response_jailbreak_blocked")
     raw = gateway.post(body(f"answer {PLAIN}", stream=True)).body.decode()
@@ -97,7 +98,7 @@ def explained(tmp_path, env, signal, **changes):
 def test_explain(tmp_path, models):
     attack = explained(tmp_path, models, "jailbreak")
     assert attack["multilingual_bytes"] == len(PLAIN) and attack["rules"][0]["matched"]
-    assert attack["tier"] == "linear+neural" and attack["neural_bytes"] == len(PLAIN)
+    assert attack["read_twice"] == 1 and attack["tier"] == "linear+neural" and attack["neural_bytes"] == len(PLAIN)
     domain = explained(tmp_path, models, "domain")
     assert domain["multilingual_bytes"] == len(PLAIN)
     told = classify("domain", models, "--tier", "both")[0]

@@ -100,6 +100,10 @@ static void put_signals(struct sr_json_writer *w, const struct sr_explain *e)
             put_number(w, "neural_bytes", (double)result->neural_bytes);
         if (result->multilingual_bytes)
             put_number(w, "multilingual_bytes", (double)result->multilingual_bytes);
+        if (result->read_twice)
+            put_number(w, "read_twice", result->read_twice);
+        if (result->not_read_twice)
+            put_number(w, "not_read_twice", result->not_read_twice);
         if (result->neural_late)
             sr_json_bool(w, "neural_late", true);
         put_classes(w, result);

@@ -107,6 +107,10 @@ static void measure_signals(const struct sink *sink)
             observe(sink, SR_METRIC_NEURAL_LATE, 1, name);
         if (result->multilingual_bytes)
             observe(sink, SR_METRIC_MULTILINGUAL_BYTES, (double)result->multilingual_bytes, name);
+        if (result->read_twice)
+            add(sink, SR_METRIC_SECOND_READS, result->read_twice, name, "read");
+        if (result->not_read_twice)
+            add(sink, SR_METRIC_SECOND_READS, result->not_read_twice, name, "unread");
         for (size_t i = 0; i < result->n_hits; i++) {
             const char *rule = sr_signals_rule_name(sink->router->signals, (enum sr_signal_type)type, i);
             count(sink, SR_METRIC_SIGNAL_EXTRACTION, name, rule);

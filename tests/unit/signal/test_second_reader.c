@@ -294,6 +294,7 @@ static void test_units(void **state)
         all += n;
     }
     assert_int_equal(run_units(&both, units, UNITS)->multilingual_bytes, all - 2 * n);
+    assert_true(both.result->read_twice == SR_RISK_SECOND_TEXTS && both.result->not_read_twice == 0);
     assert_int_equal(run_units(&both, units, 4)->multilingual_bytes, 4 * n);
     for (size_t i = 0; i < UNITS; i++)
         units[i].role = i < 2 ? SR_ROLE_SYSTEM : SR_ROLE_USER;
@@ -556,6 +557,7 @@ static void check_late(const struct late *late, bool expired, double before)
     assert_string_equal(result->tier, "linear+neural");
     assert_int_equal(result->neural_bytes, strlen(ATTACK));
     assert_true(!result->neural_late && result->multilingual_bytes == 0);
+    assert_true(result->read_twice == 0 && result->not_read_twice == 1);
 }
 
 /* The deadline passes, or the client leaves, before anybody has asked it. */
