@@ -4,8 +4,8 @@ docs/quality/multilingual.{md,json}.
     python multilingual_guard.py --work DIR [--groups 0 1 ...] [--threads N] [--binary ../build/semroute] [--data ../../shared/data]
 
 Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on.
-All of this is kept in --work and goes on where it stopped: about 12 minutes of one core a group, 15 for the whole, 8 before them for
-the frozen layers' states, which are kept too. `--groups` trains those alone and writes no model: two processes can share the work.
+All of this is kept in --work and goes on where it stopped: about 25 minutes of one core with BF16 a group, 30 for the whole, 8 before
+them for the frozen layers' states, which are kept too. `--groups` trains those alone and writes no model: two processes can share the work.
 How the answers are mixed with the linear tier, and what 0.7 means, is chosen on the families left out, the linear tier being one that
 does not know them either. The other heads of the folder stay. texts/multilingual_test is read only after everything is chosen. No
 development file is opened.
@@ -36,10 +36,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 RISK = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
 RATE, POINT, LEAST = 0.03, 0.7, 20
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
-CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 1.0, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
+CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 2.0, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
            "tokens": 212, "judged": 1.5, "average": 0.02, "seed": 7}
-# English texts of at most so many tokens whose log odds are within `band` of the threshold (guard_second.py measures it)
-SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.457, "temperature": 1.0, "band": 1.5, "tokens": 224}
+# English texts of at most so many tokens whose log odds are within `band` of the threshold (guard_second.py and
+# guard_second_longer.py measure it); longer ones are over 3 KiB, where risk.h has its own rule
+SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.339, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
 
 
