@@ -4,12 +4,10 @@
 #include "base/buf.h"
 #include "config/section/section.h"
 
-#include <arpa/inet.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define ARGS_MAX     64
@@ -37,33 +35,6 @@ size_t sr_bench_pool_ways(struct sr_bench_way ways[SR_BENCH_POOL_WAYS_MAX], cons
     return n;
 }
 
-/* ---- ports ------------------------------------------------------------------------------------------ */
-
-static bool is_free(int port)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-    if (fd < 0)
-        return false;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    bool yes = bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
-    close(fd);
-    return yes;
-}
-
-/* The first of `n` ports below those of outgoing connections; 0 when there are none. */
-static int free_run(int n)
-{
-    int run = 0;
-    for (int port = 12000 + getpid() % 8000; port < 32000; port++) {
-        run = is_free(port) ? run + 1 : 0;
-        if (run == n)
-            return port - n + 1;
-    }
-    return 0;
-}
-
 /* ---- processes -------------------------------------------------------------------------------------- */
 
 int sr_bench_site_init(struct sr_bench_site *site, const char *peer)
@@ -79,7 +50,7 @@ int sr_bench_site_init(struct sr_bench_site *site, const char *peer)
 static int start_mock(struct sr_bench_site *site, size_t blocks, unsigned speed)
 {
     char port[16], count[24], number[24], fast[16];
-    site->admin_port = free_run(3 * SR_BENCH_POOL_WORKERS);
+    site->admin_port = sr_bench_free_ports(3 * SR_BENCH_POOL_WORKERS);
     if (!site->admin_port)
         return SR_EBUSY;
     snprintf(port, sizeof port, "%d", site->admin_port);

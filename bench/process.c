@@ -25,23 +25,36 @@ static struct sockaddr_in local(int port)
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
+static bool is_free(int port)
+{
+    struct sockaddr_in address = local(port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool yes = bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    close(fd);
+    return yes;
+}
+
 /* Below the ports that the kernel gives to clients, any of which may take a port between here and its use;
  * from a place of its own in each process. */
-int sr_bench_free_port(void)
+int sr_bench_free_ports(int n)
 {
     enum { FIRST = 28000, PORTS = 4700 };
     static int given;
-    for (int tries = 0; tries < PORTS; tries++) {
-        int port = FIRST + (int)(((uint64_t)getpid() * 97 + (uint64_t)given++) % PORTS);
-        struct sockaddr_in address = local(port);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool is_free = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
-        if (fd >= 0)
-            close(fd);
-        if (is_free)
-            return port;
+    int run = 0;
+    for (int tries = 0; tries < 2 * PORTS; tries++) {
+        int at = (int)(((uint64_t)getpid() * 97 + (uint64_t)given++) % PORTS);
+        run = !is_free(FIRST + at) ? 0 : at == 0 ? 1 : run + 1;
+        if (run == n)
+            return FIRST + at - n + 1;
     }
     return 0;
+}
+
+int sr_bench_free_port(void)
+{
+    return sr_bench_free_ports(1);
 }
 
 /* One try: true when the port answers a request, with something else than that it is not ready: semroute says

@@ -34,5 +34,7 @@ double sr_bench_process_peak(const struct sr_bench_process *process);
 
 /* A port of 127.0.0.1 that was free a moment ago; 0 when there is none. */
 int sr_bench_free_port(void);
+/* The first of `n` such ports in a row. */
+int sr_bench_free_ports(int n);
 
 #endif

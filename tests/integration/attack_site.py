@@ -63,13 +63,13 @@ class Site:
 
         def towards(text):
             for worker, model in enumerate(real.MODELS):
-                text = text.replace(f"port_value: {20000 + worker}",
+                text = text.replace(f"port_value: {61000 + worker}",
                                     f"port_value: {ports['go' if model == MODELS['go'] else 'python']}")
             return text
 
         self.ports["gateway", on_error] = gateway
         for door, mode in self.modes.items():
-            envoy = real.Envoy(directory, mode, extproc, 20000, change=towards)
+            envoy = real.Envoy(directory, mode, extproc, 61000, change=towards)
             stack.callback(envoy.stop)
             self.ports[door, on_error] = envoy.port
 

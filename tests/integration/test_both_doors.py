@@ -262,10 +262,10 @@ def doors(tmp_path_factory):
 
         def change(text):
             for worker in range(len(real.MODELS)):
-                text = text.replace(f"port_value: {20000 + worker}", f"port_value: {upstream.port}")
+                text = text.replace(f"port_value: {61000 + worker}", f"port_value: {upstream.port}")
             return text
 
-        running.append(real.Envoy(directory, "BUFFERED", extproc, 20000, change=change))
+        running.append(real.Envoy(directory, "BUFFERED", extproc, 61000, change=change))
         yield {"gateway": running[1].port, "envoy": running[2].port}, upstream
     finally:
         for one in reversed(running):

@@ -194,12 +194,12 @@ def site(tmp_path_factory, echo):
 
     def towards_echo(text):
         for worker in range(len(real.MODELS)):
-            text = text.replace(f"port_value: {20000 + worker}", f"port_value: {echo.port}")
+            text = text.replace(f"port_value: {61000 + worker}", f"port_value: {echo.port}")
         return text
 
     def envoy(mode):
         if mode not in envoys:
-            envoys[mode] = real.Envoy(directory, mode, port, 20000, change=towards_echo)
+            envoys[mode] = real.Envoy(directory, mode, port, 61000, change=towards_echo)
         return openai.OpenAI(base_url=f"http://127.0.0.1:{envoys[mode].port}/v1", api_key="sk-test", max_retries=0)
 
     yield envoy

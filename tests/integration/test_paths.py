@@ -123,10 +123,10 @@ class Doors:
 
             def change(text):
                 for worker in range(len(real.MODELS)):
-                    text = text.replace(f"port_value: {20000 + worker}", f"port_value: {self.upstream.port}")
+                    text = text.replace(f"port_value: {61000 + worker}", f"port_value: {self.upstream.port}")
                 return without_normalisation(text) if bare else text
 
-            self.envoys[door] = real.Envoy(self.directory, mode, self.extproc, 20000, change=change)
+            self.envoys[door] = real.Envoy(self.directory, mode, self.extproc, 61000, change=change)
         return self.envoys[door].port
 
     def send(self, door, target, body, method="POST", headers=None):

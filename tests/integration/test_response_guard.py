@@ -146,12 +146,12 @@ def site(request, tmp_path_factory, echo):
     def envoy(requests, answers):
         def change(text):
             for worker in range(len(real.MODELS)):
-                text = text.replace(f"port_value: {20000 + worker}", f"port_value: {echo.port}")
+                text = text.replace(f"port_value: {61000 + worker}", f"port_value: {echo.port}")
             text = text.replace("response_body_mode: STREAMED ", f"response_body_mode: {answers} ")
             if answers == "FULL_DUPLEX_STREAMED":
                 text = text.replace("response_trailer_mode: SKIP", "response_trailer_mode: SEND")
             return text
-        envoys.append(real.Envoy(directory, requests, port, 20000, change=change))
+        envoys.append(real.Envoy(directory, requests, port, 61000, change=change))
         return envoys[-1].port
 
     yield envoy

@@ -52,10 +52,10 @@ def port(request, tmp_path_factory, echo):
 
         def towards(text):
             for worker in range(len(real.MODELS)):
-                text = text.replace(f"port_value: {20000 + worker}", f"port_value: {echo.port}")
+                text = text.replace(f"port_value: {61000 + worker}", f"port_value: {echo.port}")
             return text
 
-        running.append(real.Envoy(directory, "FULL_DUPLEX", extproc, 20000, change=towards))
+        running.append(real.Envoy(directory, "FULL_DUPLEX", extproc, 61000, change=towards))
         yield running[1].port
     for process in reversed(running):
         process.stop()
