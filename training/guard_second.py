@@ -21,6 +21,7 @@ from left_out_names import OLD
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHARES, BAND = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5), guard.SECOND["band"]
+BANDS = (BAND, 2.5, np.inf)
 
 
 def neural(args, texts):
@@ -54,8 +55,8 @@ class English:
     def found(self, score, use):
         return guard.by_family(score, self.y, self.family, use)
 
-    def mixed(self, share, threshold):
-        near = np.abs(self.first - threshold) < BAND
+    def mixed(self, share, threshold, band=BAND):
+        near = np.abs(self.first - threshold) < band
         return np.where(near, (1 - share) * self.first + share * self.second, self.first)
 
 
@@ -84,6 +85,10 @@ def main():
             figures = e.found(score, use)
             print(f"{name}, {int(use.sum())} texts, {form}: {figures['recall']:.1%} at 3 %, worst harmless family {figures['worst']:.1%}, shares {picked}")
     threshold = e.found(e.first, e.collected)["threshold"]
+    print(f"collections, the second reader alone: {e.found(e.second, e.collected)['recall']:.1%}")
+    for band in BANDS:
+        found = (f"{share}: {e.found(e.mixed(share, threshold, band), e.collected)['recall']:.1%}" for share in SHARES[1:])
+        print(f"collections, one share for all groups, chosen on no other rows, band {band}: {', '.join(found)}")
     score = e.mixed(guard.SECOND["neural"], threshold)
     print(f"shift at a share of {guard.SECOND['neural']}: {threshold - e.found(score, e.collected)['threshold']:.3f}; "
           f"asked about {np.mean(np.abs(e.first - threshold)[e.collected] < BAND):.0%} of these texts")

@@ -16,14 +16,13 @@ import numpy as np
 import calibrate_long as long
 import figures_common as common
 import jailbreak_data as jd
-import left_out_groups as groups
 import multilingual_guard as guard
 import multilingual_rows as mr
 import trunk
 
 MOST, TOKENS = 120, 224
-WAYS = {"first alone": None, "whole": (0.3, 0.2), "whole, as short texts": (guard.SECOND["neural"], guard.SECOND["shift"]),
-        "windows": (0.3, 0.2), "windows, as short texts": (guard.SECOND["neural"], guard.SECOND["shift"])}
+SHORT, LONG = (guard.SECOND["neural"], guard.SECOND["shift"]), (long.constant("LONG_SECOND"), long.constant("LONG_SECOND_SHIFT"))
+WAYS = {"first alone": None, "whole, as short texts": SHORT, "whole, as long texts": LONG, "windows, as short texts": SHORT, "windows, as long texts": LONG}
 # log odds by the first judgement and by the second reader: of windows, and its own of the whole text
 Read = collections.namedtuple("Read", "label family group first second whole")
 
@@ -85,5 +84,4 @@ def main():
 
 
 if __name__ == "__main__":
-    assert len(groups.GROUPS) == mr.GROUPS
     main()

@@ -39,7 +39,7 @@ SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that
 CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 2.0, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
            "tokens": 212, "judged": 1.5, "average": 0.02, "seed": 7}
 # English texts of at most so many tokens whose log odds are within `band` of the threshold (guard_second.py and
-# guard_second_longer.py measure it); longer ones are over 3 KiB, where risk.h has its own rule
+# guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
 SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.339, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
 

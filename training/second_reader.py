@@ -17,10 +17,6 @@ import multilingual_heads as heads
 STEP = 2000
 
 
-def key(group, text):
-    return f"{group} {hashlib.sha256(text.encode()).hexdigest()[:24]}"
-
-
 class Second:
     """`models`: the folder that multilingual_guard.py --groups has filled."""
 
@@ -30,6 +26,7 @@ class Second:
         self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
         every, group = guard.rows(data)
         self.mixture = guard.Mixture(guard.Judged(every, guard.left_out(models, every, group, None, []), models))
+        self.models = {g: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for g in range(guard.mr.GROUPS) if (path := models / f"group{g}.pt").exists()}
         self.folders = {g: self.folder(g, models / f"group{g}.pt") for g in range(guard.mr.GROUPS) if (models / f"group{g}.pt").exists()}
 
     def folder(self, group, path):
@@ -41,20 +38,24 @@ class Second:
         guard.ship(guard.load(path), self.mixture, root / heads.MODEL.name)
         return root
 
+    def key(self, group, text):
+        """By the model that is asked, so that answers of one before it are not taken for its own."""
+        return f"{self.models.get(group)} {hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
     def read(self, pairs):
         """Asks about (group, text) that are not known yet, of groups that are there."""
         for group, root in self.folders.items():
-            texts = sorted({t for g, t in pairs if g == group and key(g, t) not in self.known}, key=len)
+            texts = sorted({t for g, t in pairs if g == group and self.key(g, t) not in self.known}, key=len)
             os.environ["SEMROUTE_MODELS"] = str(root)
             for at in range(0, len(texts), STEP):
                 some = texts[at:at + STEP]
                 answers = common.classify(self.binary, "jailbreak", some, "neural", "--heads", root / heads.MODEL.name, "--precision", "int8", "--threads", "1")
                 p = np.clip([a["score"] for a in answers], 1e-7, 1 - 1e-7)
-                self.known.update((key(group, t), round(float(z), 4)) for t, z in zip(some, np.log(p / (1 - p))))
+                self.known.update((self.key(group, t), round(float(z), 4)) for t, z in zip(some, np.log(p / (1 - p))))
                 self.path.write_text(json.dumps(self.known))
                 print(f"second reader, group {group}: {at + len(some)} of {len(texts)}", flush=True)
             del os.environ["SEMROUTE_MODELS"]
 
     def odds(self, group, text):
         """nan: not asked."""
-        return float(np.clip(self.known.get(key(group, text), np.nan), -guard.LIMIT, guard.LIMIT))
+        return float(np.clip(self.known.get(self.key(group, text), np.nan), -guard.LIMIT, guard.LIMIT))

@@ -43,6 +43,7 @@ step legal "$py" guard_legal.py --data "$data" --work "$work/legal"
 step build_after ../tools/build.sh release semroute
 step system "$py" calibrate_system.py --data "$data" --scores "$work/left_out.npz"
 step long .venv-torch/bin/python calibrate_long.py --data "$data" --work "$work/long" --second "$work/multilingual"
+step longer .venv-torch/bin/python guard_second_longer.py --data "$data" --work "$work/long" --second "$work/multilingual"
 step evaluate "$py" evaluate_neural.py --trunk ../models/all-MiniLM-L6-v2 --data "$data"
 step card "$py" neural_card.py
 step tables ./figures_all.sh "$data"
