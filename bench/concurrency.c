@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bench/bench.h"
+#include "bench/options.h"
 #include "infer/engine/engine.h"
 #include "infer/locate.h"
 
@@ -298,14 +299,15 @@ static int with_encoder(const struct options *o, struct sr_encoder *encoder, str
     return rc;
 }
 
+static const char USAGE[] =
+    "semroute bench concurrency [--json] [--model NAME|FOLDER] [--heads NAME|FOLDER]\n"
+    "                           [--precision fp32|bf16|int8] [--threads N] [--seconds S]\n"
+    "  Texts a second of 1 and more clients through one encoder, each alone and in batches.\n"
+    "  Defaults: the default model with its heads, --precision fp32, all cores, --seconds 6\n";
+
 static int usage(const char *what)
 {
-    fprintf(
-        stderr,
-        "semroute bench concurrency: %s\nusage: semroute bench concurrency [--json] [--model NAME|FOLDER] "
-        "[--heads NAME|FOLDER] [--precision fp32|bf16|int8] [--threads N] [--seconds S]\n",
-        what);
-    return 2;
+    return sr_bench_wrong("concurrency", what, USAGE);
 }
 
 static bool read_options(int argc, char **argv, struct options *o)
@@ -341,6 +343,8 @@ int sr_bench_concurrency(int argc, char **argv)
     struct sr_err err = {0};
     char folder[SR_LOCATE_MAX], neural[SR_LOCATE_MAX];
     const char *const heads[] = {neural};
+    if (sr_bench_is_help(argc, argv, USAGE))
+        return 0;
     if (!read_options(argc, argv, &o))
         return 2;
     int precision = 0;

@@ -10,6 +10,7 @@
 #include "bench/encoder.h"
 
 #include "bench/bench.h"
+#include "bench/options.h"
 
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -304,18 +305,18 @@ static int shape_of(const char *model, struct sr_bench_shape *shape)
     return SR_OK;
 }
 
+static const char USAGE[] =
+    "semroute bench encoder [--json] [--model DIR | --shape mmbert-base|deberta-v3-base|xlm-roberta-base|\n"
+    "                       deberta-v3-xsmall|minilm-l12|minilm-l6] [--max-tokens N] [--threads N]\n"
+    "                       [--seconds S] [--minutes M] [--isa scalar|neon|avx2|avx512|avx512_bf16]\n"
+    "                       [--python PATH | --no-peer]\n"
+    "  Whole passes of a model, or of shapes with random weights, by precision and number of tokens,\n"
+    "  beside the machine's floor and ONNX Runtime (tools/setup.sh bench installs it).\n"
+    "  Defaults: all shapes, --max-tokens 32768, all cores, --seconds 2 a row, no limit of minutes\n";
+
 static int usage(const char *what)
 {
-    fprintf(stderr,
-            "semroute bench encoder: %s\nusage: semroute bench encoder [--json] [--model DIR] [--shape "
-            "mmbert-base|"
-            "deberta-v3-base|xlm-roberta-base|deberta-v3-xsmall|minilm-l12|"
-            "minilm-l6] [--max-tokens N] [--threads N] [--seconds S] [--minutes "
-            "M] [--isa "
-            "scalar|avx2|avx512|...] "
-            "[--python PATH] [--no-peer]\n",
-            what);
-    return 2;
+    return sr_bench_wrong("encoder", what, USAGE);
 }
 
 static bool read_options(int argc, char **argv, struct options *o)
@@ -348,14 +349,13 @@ static bool read_options(int argc, char **argv, struct options *o)
     if (!(o->seconds > 0 && o->seconds <= 600) || !(o->minutes >= 0 && o->minutes <= 1e4) || o->threads < 1 ||
         o->threads > SR_TEAM_MAX || !o->max_tokens)
         return usage("--seconds is above 0 and at most 600, --minutes 0 (no limit) to 10000, --threads 1 to "
-                     "64, "
-                     "--max-tokens at least 1") == 0;
+                     "64, --max-tokens at least 1") == 0;
     if (o->isa) {
         int isa = SR_ISA_SCALAR;
         while (isa <= SR_ISA_AVX512_BF16 && strcmp(o->isa, sr_isa_name((enum sr_isa)isa)) != 0)
             isa++;
         if (isa > SR_ISA_AVX512_BF16)
-            return usage("--isa") == 0;
+            return usage("--isa is scalar, neon, avx2, avx512 or avx512_bf16") == 0;
         sr_isa_limit((enum sr_isa)isa);
     }
     if (o->minutes > 0)
@@ -368,6 +368,8 @@ int sr_bench_encoder(int argc, char **argv)
     struct options o = {.python = "bench/.venv/bin/python", .max_tokens = 32768, .seconds = 2, .peer = true};
     bool first = true;
     o.threads = (unsigned)sr_cpu_cores() < SR_TEAM_MAX ? (unsigned)sr_cpu_cores() : SR_TEAM_MAX;
+    if (sr_bench_is_help(argc, argv, USAGE))
+        return 0;
     if (!read_options(argc, argv, &o))
         return 2;
     int rc = SR_OK;

@@ -15,6 +15,7 @@
 #include "bench/extproc_stage.h"
 #include "bench/extproc_upstream.h"
 #include "bench/load.h"
+#include "bench/options.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -348,13 +349,16 @@ static int measure(struct bench *b)
 
 /* ---- the command ---- */
 
+static const char USAGE[] =
+    "semroute bench extproc [--json] [--quick] [--repeats N] [--seconds S] [--only "
+    "envoy|alone|steady|first]\n"
+    "  What the external processor adds to a request through Envoy, beside Envoy without it and a processor\n"
+    "  that changes nothing.\n"
+    "  Defaults: --repeats 3, --seconds 0.3\n";
+
 static int usage(const char *what)
 {
-    fprintf(stderr,
-            "semroute bench extproc: %s\nusage: semroute bench extproc [--json] [--quick] [--repeats N] "
-            "[--seconds S] [--only envoy|alone|steady|first]\n",
-            what);
-    return 2;
+    return sr_bench_wrong("extproc", what, USAGE);
 }
 
 static bool is_part(const char *name)
@@ -368,7 +372,7 @@ static bool is_part(const char *name)
 
 static int parse(struct bench *b, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             b->json = true;
         else if (strcmp(argv[i], "--quick") == 0)
@@ -380,9 +384,7 @@ static int parse(struct bench *b, int argc, char **argv)
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
             b->only = argv[++i];
         else
-            return usage(strcmp(argv[i], "--help") == 0 ? "the ext_proc door beside Envoy without it"
-                                                        : "unknown option");
-    }
+            return usage(argv[i]);
     if (b->quick) {
         b->report.repeats = 1;
         b->seconds = 0.02;
@@ -398,6 +400,8 @@ int sr_bench_extproc(int argc, char **argv)
 {
     static struct bench b;
     b = (struct bench){.report = {.repeats = 3}, .seconds = 0.3};
+    if (sr_bench_is_help(argc, argv, USAGE))
+        return 0;
     int status = parse(&b, argc, argv);
     if (status != 0)
         return status;

@@ -20,6 +20,22 @@ static int wrong(const struct sr_bench_options *defaults, const char *what, cons
     return usage(defaults, stderr);
 }
 
+bool sr_bench_is_help(int argc, char **argv, const char *usage)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return fputs(usage, stdout) >= 0;
+    return false;
+}
+
+int sr_bench_wrong(const char *name, const char *what, const char *usage)
+{
+    bool option = !strncmp(what, "-", 1) && !strchr(what, ' ');
+    fprintf(stderr, "semroute bench %s: %s%s\n%s", name,
+            option ? "unknown option, or one without its value: " : "", what, usage);
+    return 2;
+}
+
 int sr_bench_options_read(struct sr_bench_options *options, int argc, char **argv)
 {
     const struct sr_bench_options defaults = *options;

@@ -174,9 +174,10 @@ static int draw(const struct drawn *drawn, const sr_doc_value *root, struct sr_b
 
 static int usage(FILE *out)
 {
-    fprintf(out, "semroute bench plot: a picture (SVG) of what a measurement says with --json\n"
-                 "usage: semroute bench NAME --json | semroute bench plot - > NAME.svg\n"
-                 "measurements that have one:");
+    fprintf(out, "semroute bench plot FILE|-\n"
+                 "  Draws a picture (SVG) of what a measurement says with --json:\n"
+                 "  semroute bench NAME --json | semroute bench plot - > NAME.svg\n"
+                 "  Measurements that have one:");
     for (size_t i = 0; i < N_DRAWN; i++)
         fprintf(out, " %s", ALL[i].bench);
     fprintf(out, "\n");

@@ -230,7 +230,7 @@ static int measure(struct run *run, bool json)
 
 static int usage(FILE *out)
 {
-    fputs("usage: semroute bench pick [--json] [--workers N] [--picks N]\n"
+    fputs("semroute bench pick [--json] [--workers N] [--picks N]\n"
           "  What it costs to pick a worker for a prompt of 16,384 tokens, by policy.\n",
           out);
     return out == stdout ? 0 : 2;

@@ -5,7 +5,7 @@
 Each family of attacks and each family of harmless texts weighs alike, whatever its number of rows. The threshold is where the
 mean rate of false alarms over the left-out harmless families is 3 %; the figure that choices are made by is the mean recall over
 the left-out families of attacks there. `--without` takes sources out of training altogether, to see what they are worth.
-`--families` adds the texts of texts/families, which no English tier was trained on. Texts that were made around rows of other
+`--families` adds the texts of texts/families and texts/further, which no English tier was trained on. Texts that were made around rows of other
 sources are left out with any group. No development file is opened.
 """
 import argparse
@@ -76,12 +76,12 @@ def main():
     args.add_argument("--out", type=pathlib.Path)
     args.add_argument("--scores", type=pathlib.Path, help="also write the margins of all windows here (npz); NaN: of no group")
     args.add_argument("--final", type=pathlib.Path, help="also train the model of all sources, and one of four groups, with their tables: a folder")
-    args.add_argument("--families", action="store_true", help="also learn from texts/families; writes no model")
+    args.add_argument("--families", action="store_true", help="also learn from texts/families and texts/further; writes no model")
     args.add_argument("--workers", type=int, default=2)
     args = args.parse_args()
     if args.families and (args.final or args.scores):
         raise SystemExit("--families only measures")
-    jd.FURTHER = [written.FAMILIES] if args.families else []
+    jd.FURTHER = [written.FAMILIES, written.FOLDER / "further"] if args.families else []
     linear.CHOICES["rough"].update(args.choices)
     rows, _, linear.STATE["inputs"] = linear.prepare(args.data)
     linear.build()

@@ -32,8 +32,6 @@ const struct sr_usage sr_serve_usage = {
 static int exit_code(int rc)
 {
     switch (rc) {
-    case SR_OK:
-        return SR_EXIT_DONE;
     case SR_EPARSE:
         return SR_EXIT_NO;
     case SR_EINVAL:
@@ -41,6 +39,11 @@ static int exit_code(int rc)
     default:
         return SR_EXIT_FAILED;
     }
+}
+
+static int failed(int rc, const char *message)
+{
+    return sr_cmd_fail(&sr_serve_usage, exit_code(rc), "%s", message);
 }
 
 int sr_cmd_serve(int argc, char **argv)
@@ -52,7 +55,5 @@ int sr_cmd_serve(int argc, char **argv)
     if (!sr_cmd_has_config(&sr_serve_usage, server.config))
         return SR_EXIT_FAILED;
     server.config = sr_cmd_config(server.config);
-    char error[2048];
-    int rc = sr_server_run(&server, error, sizeof error);
-    return rc == SR_OK ? SR_EXIT_DONE : sr_cmd_fail(&sr_serve_usage, exit_code(rc), "%s", error);
+    return sr_server_run(&server, failed);
 }

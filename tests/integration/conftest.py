@@ -100,7 +100,7 @@ class Process:
         self.sent.add(number)
         self.child.send_signal(number)
 
-    def wait(self, timeout=15):
+    def wait(self, timeout=60):
         return self.child.wait(timeout)
 
     def stop(self):
@@ -110,7 +110,7 @@ class Process:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.child.wait(10)
                 self.signal(signal.SIGTERM)  # cuts what a failed test left open
-                self.child.wait(10)
+                self.child.wait(60)
             except subprocess.TimeoutExpired:
                 self.child.kill()
                 self.child.wait()

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 
-from conftest import ROOT, Process, free_ports, wait_http
+from conftest import ROOT, Process, free_ports, request, wait_http
 
 ENVOY = pathlib.Path(sys.executable).parent / "envoy"
 DEPLOY = ROOT / "deploy" / "envoy"
@@ -62,7 +62,12 @@ class Envoy(Process):
         path.write_text(text)
         super().__init__([ENVOY, "-c", path, "--concurrency", "1", "--use-dynamic-base-id", "-l", "warning"],
                          directory / f"{name}.log")
-        wait_http(self.admin_port, "/ready", self, timeout=30)
+        wait_http(self.admin_port, "/ready", self)
+
+    def stat(self, name):
+        """A count of the filter that asks semroute."""
+        stats = request(self.admin_port, "GET", "/stats?filter=ext_proc").body.decode()
+        return int(re.search(rf"ext_proc\.{name}: (\d+)", stats)[1])
 
 
 class Wire:

@@ -19,10 +19,12 @@ ANSWER = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "u
 
 
 class Upstream:
-    """An upstream that counts its connections and reports USAGE; with a certificate it speaks TLS."""
+    """An upstream that counts its connections and reports USAGE, while its gate is open; with a certificate it speaks
+    TLS."""
 
     def __init__(self, cert=None, key=None):
-        self.connections = 0
+        self.connections, self.last_body, self.gate = 0, b"", threading.Event()
+        self.gate.set()
         upstream = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -34,7 +36,8 @@ class Upstream:
                 super().setup()
 
             def do_POST(self):
-                self.rfile.read(int(self.headers["content-length"]))
+                upstream.last_body = self.rfile.read(int(self.headers["content-length"]))
+                upstream.gate.wait(60)
                 body = json.dumps(ANSWER).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")

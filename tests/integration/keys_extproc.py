@@ -9,6 +9,7 @@ import envoy as real
 from conftest import BINARY, Process, chat, free_ports, request
 from keys_offline import Key
 from keys_site import decision, model, site
+from test_pools import until
 
 EXTPROC = "global.semroute.extproc."
 ROUTER = "global.router."
@@ -43,11 +44,11 @@ def through(mode, look):
     """A probe through Envoy in a mode."""
     def see(config, bench):
         with door(config, bench) as (port, _):
-            envoy = real.Envoy(bench.directory, mode, port, bench.mock.port)
+            bench.envoy = real.Envoy(bench.directory, mode, port, bench.mock.port)
             try:
-                return look(envoy.port, bench)
+                return look(bench.envoy.port, bench)
             finally:
-                envoy.stop()
+                bench.envoy.stop()
     return see
 
 
@@ -66,16 +67,18 @@ def seen(port, _):
 
 def half(port, body=CODER):
     """A connection on which half of a request was sent."""
-    s = socket.create_connection(("127.0.0.1", port), timeout=2.5)
+    s = socket.create_connection(("127.0.0.1", port), timeout=60)
     s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n"
               b"content-length: %d\r\n\r\n" % len(body) + body[:20])
     return s
 
 
-def rest_later(port, _):
-    """The worker that answers a request whose model comes 300 ms after its beginning."""
+def rest_later(port, bench):
+    """The worker that answers a request whose model comes when the door has decided, or after two seconds."""
     with half(port) as s:
-        time.sleep(0.3)
+        end = time.monotonic() + 2
+        while not bench.envoy.stat("stream_msgs_received") and time.monotonic() < end:
+            time.sleep(0.02)
         s.sendall(CODER[20:])
         answer = b""
         while data := s.recv(65536):
@@ -85,6 +88,7 @@ def rest_later(port, _):
 
 def patience(port, _):
     with half(port) as s:
+        s.settimeout(4)
         try:
             return int(s.recv(65536).split()[1])
         except TimeoutError:
@@ -93,18 +97,18 @@ def patience(port, _):
 
 def second(port, bench):
     with half(port):
-        time.sleep(0.1)
+        until(lambda: bench.envoy.stat("streams_started"))
         return status(CODER)(port, bench)
 
 
-def passing(port, _):
+def passing(port, bench):
     """What becomes of a body of some 100 bytes that names its model in the first few."""
     body = json.dumps(chat("hello " * 10, "coder")).encode()
     begin = body.index(b"[") + 1
     with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
         s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n"
                   b"content-length: %d\r\n\r\n" % len(body) + body[:begin])
-        time.sleep(0.2)
+        until(lambda: bench.envoy.stat("stream_msgs_received"))
         s.sendall(body[begin:])
         return int(s.recv(65536).split()[1])
 
@@ -164,8 +168,8 @@ KEYS = [
     Key(ROUTER + "streamed_body.timeout_sec", door_site({"streamed_body": {}}), (1, 60), through("FULL_DUPLEX", patience),
         (408, "waits")),
     Key(EXTPROC + "destination_header", door_site(), ("", "x-dest"), through("FULL_DUPLEX", destination), (False, True)),
-    Key(EXTPROC + "hold_ms", door_site(), (1, 4000), through("NO_WAIT", rest_later), ("0", "1")),
-    Key(EXTPROC + "hold_bytes", door_site(hold_ms=4000), (10, "1MiB"), through("NO_WAIT", rest_later), ("0", "1")),
+    Key(EXTPROC + "hold_ms", door_site(), (1, 30000), through("NO_WAIT", rest_later), ("0", "1")),
+    Key(EXTPROC + "hold_bytes", door_site(hold_ms=30000), (10, "1MiB"), through("NO_WAIT", rest_later), ("0", "1")),
     Key(EXTPROC + "max_message_bytes", door_site(), (65536, "64MiB"), through("BUFFERED", status(LARGE)), (500, 200)),
     Key(EXTPROC + "max_passing_bytes", door_site(), (50, 0), through("FULL_DUPLEX", passing), (413, 200)),
     Key(EXTPROC + "fallback_endpoints", PAIR, (0, 3), through(real.PICKER, fallbacks), (0, 1)),

@@ -1,12 +1,10 @@
 """Keys of rules by meaning and of how encoders are run."""
-import pathlib
 import re
-import time
 from unittest.mock import ANY
 
 from conftest import ROOT, chat
 from keys_offline import Key, by, explain, refused, rule_key
-from keys_online import Between, post, served
+from keys_online import Between, count_threads, post, served
 from keys_site import ABSENT, site
 
 MODEL = f"{ROOT}/models/all-MiniLM-L6-v2"
@@ -77,12 +75,8 @@ def waited(gateway, _):
 
 def threads(gateway, _):
     """Of the process, after a short text was read."""
-    tasks = pathlib.Path(f"/proc/{gateway.pid}/task")
     assert post(gateway, chat(REFUND)).status == 200
-    end, count = time.monotonic() + 5, len(list(tasks.iterdir()))
-    while time.monotonic() < end and count != (count := len(list(tasks.iterdir()))):
-        time.sleep(0.05)
-    return count
+    return count_threads(gateway)
 
 
 KEYS = [

@@ -6,7 +6,7 @@ import zmq
 
 from conftest import ROOT, chat, free_ports
 from keys_offline import Key
-from keys_online import PATIENCE, served
+from keys_online import logs, served
 from keys_site import check, model, site
 
 POOL = "global.semroute.pools[0]."
@@ -45,10 +45,7 @@ def said(config, bench):
 
 def asked(gateway, bench):
     """Whether workers are asked for their load: the mock, which is no engine, has no metrics."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and "no metrics of vLLM" not in gateway.output():
-        time.sleep(0.05)
-    return "no metrics of vLLM" in gateway.output()
+    return logs(gateway, "no metrics of vLLM")
 
 
 def heard(gateway, bench):

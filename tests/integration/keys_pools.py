@@ -5,32 +5,33 @@ import time
 
 from conftest import chat, request
 from keys_offline import Key
-from keys_online import served, worker, workers_of
+from keys_online import patience, served, worker, workers_of
 from keys_site import ABSENT, check, decision, model, site
-from test_pools import until
+from test_pools import Asked, until
 
 POOL = "global.semroute.pools[0]."
 
 
-def pooled(*entries, **more):
-    """Models `one` (workers 0 and 1, in shares of 3 to 1) and `two` (worker 2), and these pools."""
-    return site(model("one", {"endpoint": "@0", "weight": 3}, "@1"), model("two", "@2"), pools=list(entries), **more)
+def pooled(*entries, two="@2", **more):
+    """Models `one` (workers 0 and 1, in shares of 3 to 1) and `two`, and these pools."""
+    return site(model("one", {"endpoint": "@0", "weight": 3}, "@1"), model("two", two), pools=list(entries), **more)
 
 
 def narrow(queue, **more):
-    """Model `two` takes one request at a time."""
-    return pooled({"model": "two", "max_in_flight": 1, "queue": queue}, default="two",
+    """Model `two`, the upstream with a gate, takes one request at a time."""
+    return pooled({"model": "two", "max_in_flight": 1, "queue": queue}, two="@u", default="two",
                   signals={"keywords": [{"name": "k", "operator": "OR", "keywords": ["urgent"]}]},
                   decisions=[decision("urgent", "two", {"keyword": "k"})], **more)
 
 
 class Occupied:
-    """Model `two` is busy for some seconds."""
+    """Model `two` is busy until the end."""
 
-    def __init__(self, gateway, bench, seconds=2):
-        self.gateway, self.threads = gateway, []
-        self.ask("first", "two", x_mock_delay_ms=1000 * seconds)
-        address = f"http://127.0.0.1:{bench.mock.port + 2}"
+    def __init__(self, gateway, bench):
+        self.gateway, self.gate, self.threads = gateway, bench.upstream.gate, []
+        self.gate.clear()
+        self.ask("first", "two")
+        address = f"http://127.0.0.1:{bench.upstream.port}"
         until(lambda: f'semroute_worker_in_flight_requests{{worker="{address}"}} 1' in gateway.metrics())
 
     def ask(self, text, name="auto", **headers):
@@ -43,25 +44,28 @@ class Occupied:
         until(lambda: re.search(rf'semroute_pool_waiting_requests{{pool="two"}} {n}$', self.gateway.metrics(), re.M))
 
     def end(self):
+        self.gate.set()
         for thread in self.threads:
             thread.join()
 
 
 def second(gateway, bench):
-    """The status of a request while the worker has another one."""
-    occupied = Occupied(gateway, bench)
-    status = gateway.post(chat("second", "two")).status
+    """The status of a request while the worker has another one: 503, or what it gets once the worker has room."""
+    occupied, asked = Occupied(gateway, bench), Asked(gateway, "second", "two")
+    for _ in patience(gateway):
+        if not asked.is_alive():
+            break
     occupied.end()
-    return status
+    return asked.status()
 
 
 def last(gateway, bench):
     """Which of two requests that wait is served last."""
-    occupied = Occupied(gateway, bench, 3)
+    occupied = Occupied(gateway, bench)
     occupied.queue("plain", 1)
     occupied.queue("urgent", 2, x_priority=5)
     occupied.end()
-    return "plain" if b"plain" in bench.mock.last_body(2) else "urgent"
+    return "plain" if b"plain" in bench.upstream.last_body else "urgent"
 
 
 def share_of_what_joins(config, bench):
@@ -81,7 +85,7 @@ def share_of_what_joins(config, bench):
 def share_of_the_slow(gateway, bench):
     """How many of twelve requests go to a worker, after some for which it took longer than the other one."""
     behave = lambda **headers: request(bench.mock.port, "PUT", "/mock/behaviour", b"", headers)
-    behave(**{"x-mock-delay-ms": "200"})
+    behave(**{"x-mock-delay-ms": "400"})
     for _ in range(28):
         worker(gateway, bench)
     behave()
@@ -101,7 +105,8 @@ def kept(config, bench):
         until(lambda: "pool one: 1 workers" in gateway.output())
         file.unlink()
         until(lambda: "it keeps 1 workers" in gateway.output())
-        end = time.monotonic() + 4
+        keep = config["global"]["semroute"]["pools"][0]["endpoints"]["keep"]
+        end = time.monotonic() + (4 if keep == "0s" else 60)
         while time.monotonic() < end and "it has no worker now" not in gateway.output():
             time.sleep(0.05)
         return gateway.post(chat("hello", "one")).status

@@ -116,7 +116,7 @@ KEYS = [
     Key(M + "weights.latency", multi(weights={"cost": 0.5}), (0.1, 0.9), after(2000, 0), ("one", "two")),
     Key(M + "weights.load", multi(weights={"quality": 0.5}), (-1, 0.9), said, (False, True)),
     Key(M + "slo.max_cost_per_1m", multi(**SLO), (5, 20), chosen, ("one", "two")),
-    Key(M + "slo.max_ttft_ms", multi(**SLO), (700, 60000), after(0, 2000), ("one", "two")),
+    Key(M + "slo.max_ttft_ms", multi(**SLO), (1500, 60000), after(0, 2000), ("one", "two")),
     Key(M + "slo.max_tpot_ms", multi(**SLO), (-1, 100), said, (False, True)),
     Key(M + "slo.max_inflight", multi(**SLO), (-1, 100), said, (False, True)),
     Key(M + "latency_percentile", multi(**SLO), (0, 50), said, (False, True)),

@@ -24,7 +24,8 @@ def model(name, *backends, **more):
 
 def site(*models, decisions=(), signals=None, cards=None, strategy=None, families=None, default="one", effort=None,
          router=None, domain=None, gateway=None, upstream=None, **own):
-    """A configuration; without models there are `one` and `two`, on the mock's workers 0 and 1."""
+    """A configuration; without models there are `one` and `two`, on the mock's workers 0 and 1. Its signals have more
+    time than usual: these machines are slow."""
     config = {"version": "v0.3",
               "providers": {"defaults": {"default_model": default},
                             "models": list(models) or [model("one", "@0"), model("two", "@1")]},
@@ -41,7 +42,7 @@ def site(*models, decisions=(), signals=None, cards=None, strategy=None, familie
         gateway = {**(gateway or {}), "upstream": upstream}
     if gateway is not None:
         own["gateway"] = gateway
-    semroute = {"loops": 1, "workers": 1, **own}
+    semroute = {"loops": 1, "workers": 1, "signal_deadline_ms": 20000, **own}
     config["global"] = {"semroute": semroute}
     if router is not None:
         config["global"]["router"] = router

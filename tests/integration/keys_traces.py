@@ -2,12 +2,11 @@
 tries them."""
 import copy
 import re
-import time
 
 from collector import Collector
 from conftest import chat
 from keys_offline import Key
-from keys_online import PATIENCE
+from keys_online import patience
 from keys_site import ABSENT, site
 
 PEER, OWN = "global.services.observability.tracing.", "global.semroute.tracing."
@@ -66,12 +65,7 @@ def arrives(gateway, collector, bench):
 def waits(gateway, collector, bench):
     """Whether spans come soon."""
     assert post(gateway).status == 200
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if collector.spans:
-            return "comes"
-        time.sleep(0.02)
-    return "waits"
+    return "comes" if any(collector.spans for _ in patience(gateway)) else "waits"
 
 
 def resource(name):
@@ -127,12 +121,7 @@ def exports(gateway, collector, bench):
 
 def meters(gateway, collector, bench):
     """Whether metrics are sent before the process ends."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if collector.exports:
-            return "comes"
-        time.sleep(0.02)
-    return "waits"
+    return "comes" if any(collector.exports for _ in patience(gateway)) else "waits"
 
 
 def export_header(name):

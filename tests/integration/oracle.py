@@ -19,7 +19,7 @@ def last_user(body):
 class Oracle:
     def __init__(self):
         self.asked = []          # bodies, in order
-        self.behaviour = {}      # status, delay, cut, headers, error: how the next calls go
+        self.behaviour = {}      # status, delay, hold (an event), cut, headers, error: how the next calls go
         self.lock = threading.Lock()
         oracle = self
 
@@ -33,6 +33,8 @@ class Oracle:
                     number = len(oracle.asked)
                     how = dict(oracle.behaviour)
                 time.sleep(how.get("delay", 0))
+                if "hold" in how:
+                    how["hold"].wait(60)
                 if body.get("stream"):
                     oracle.stream(self, body, number, how)
                 else:

@@ -12,8 +12,6 @@ LIMITS = """
     gateway:
       max_body_bytes: 1048576
       max_header_bytes: 16384
-      header_timeout_ms: 700
-      body_timeout_ms: 700
 """
 
 
@@ -118,8 +116,9 @@ def test_header_and_body_limits(site):
     assert gateway.post(chat("still there", model="general")).status == 200
 
 
-def test_slow_clients_get_408(site):
-    gateway, _ = site
+def test_slow_clients_get_408(start):
+    timeouts = "      header_timeout_ms: 700\n      body_timeout_ms: 700\n"
+    gateway = start.gateway(builtin_on(start.mock().port).rstrip() + LIMITS + timeouts)
     status, _ = status_and_error(raw(gateway.port, b"POST /v1/chat/completions HTTP/1.1\r\nHos"))
     assert status == 408
     status, _ = status_and_error(raw(gateway.port, head(length=1000) + b'{"model":'))

@@ -56,7 +56,7 @@ def test_an_answer_is_given_again(door, mode, stream):
     envoy, text = start(mode), f"How tall is the tower, {mode} {stream}?"
     first = ask(envoy, text, stream)
     assert "x-vsr-cache-hit" not in first.headers
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         calls = served(mock)
         again = ask(envoy, text, stream)
@@ -73,7 +73,7 @@ def test_what_one_mode_kept_another_one_gives(door, mode):
     """In modes that show no whole answer nothing is kept, and hits are given all the same."""
     start, mock, _ = door
     text = f"How deep is the lake behind {mode}?"
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while ask(start("FULL_DUPLEX"), text, False).headers.get("x-vsr-cache-hit") != "true":
         assert time.monotonic() < until
     calls = served(mock)

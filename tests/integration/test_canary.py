@@ -146,6 +146,7 @@ def test_the_figures_of_both_sides(half):
 
 def test_log_and_explain_know_the_side(half):
     user = next(user for user in USERS if half.chosen(user) == "expert")
+    request_until(lambda: '"model":"expert"' in half.server.output())
     lines = [json.loads(line) for line in half.server.output().splitlines() if line.startswith("{")]
     assert {line["canary_side"] for line in lines if line.get("model") == "expert"} == {"canary"}
     body = {"request": chat("Please sing"), "user": user}

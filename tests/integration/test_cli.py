@@ -1,6 +1,7 @@
 """The commands are a contract: names, exit codes, where output goes, and the fields of --json."""
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -47,6 +48,16 @@ def test_wrong_usage_is_2_and_says_what_to_do(args, says):
     done = semroute(*args)
     assert done.returncode == 2 and not done.stdout
     assert says in done.stderr
+
+
+def test_each_measurement_says_what_its_options_are():
+    names = re.findall(r"^  ([a-z]+) ", semroute("bench", "--help").stdout.split("Names\n")[1], re.M)
+    assert len(names) > 15
+    for name in names:
+        done = semroute("bench", name, "--help")
+        assert done.returncode == 0 and not done.stderr and done.stdout.startswith(f"semroute bench {name} ")
+        wrong = semroute("bench", name, "--no-such-option")
+        assert wrong.returncode == 2 and not wrong.stdout and f"semroute bench {name}" in wrong.stderr
 
 
 def test_version():

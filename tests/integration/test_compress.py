@@ -5,6 +5,7 @@ import threading
 import time
 
 from conftest import builtin_on, chat, request, semroute
+from test_pools import until
 
 TEXT = " ".join(f"Sentence {i} tells of {topic} and what follows from it in the year {1900 + i}."
                 for i in range(60) for topic in ("rivers", "bonds", "enzymes", "treaties"))
@@ -72,7 +73,7 @@ def test_the_upstream_gets_the_original(start):
     assert gateway.post(chat(TEXT)).status == 200
     bodies = [mock.last_body(worker) for worker in range(4)]
     assert any(body and json.loads(body)["messages"][-1]["content"] == TEXT for body in bodies)
-    assert "semroute_compression_ratio_count 1" in gateway.metrics()
+    until(lambda: "semroute_compression_ratio_count 1" in gateway.metrics())
 
 
 def test_a_prompt_is_compressed_while_it_arrives(start):
@@ -100,7 +101,7 @@ def test_a_prompt_is_compressed_while_it_arrives(start):
         assert value is None or f"{name}: {value.lower()}" in head
     bodies = [mock.last_body(worker) for worker in range(4)]
     assert any(got and json.loads(got)["messages"][-1]["content"][0]["text"] == text for got in bodies)
-    assert "semroute_compression_ratio_count 2" in gateway.metrics()
+    until(lambda: "semroute_compression_ratio_count 2" in gateway.metrics())
 
 
 def test_the_table_of_the_paper(tmp_path):

@@ -166,7 +166,7 @@ def test_srv(tmp_path):
         def record(worker, priority=0, weight=1):
             return f"--srv-host=_http._tcp.w.test,a.test,{workers[worker].port},{priority},{weight}"
         dns.serve("--address=/a.test/127.0.0.1", record(0), record(1), record(2, priority=1))
-        with site(tmp_path, f'srv: _http._tcp.w.test, server: "127.0.0.1:{dns.port}", keep: 3s', workers) as s:
+        with site(tmp_path, f'srv: _http._tcp.w.test, server: "127.0.0.1:{dns.port}", keep: 6s', workers) as s:
             s.logged("pool m: 3 workers")
             until(lambda: s.used() == {0, 1})
             dns.serve("--address=/a.test/127.0.0.1", record(2, priority=1))

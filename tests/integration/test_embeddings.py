@@ -231,13 +231,13 @@ def test_without_a_model(tmp_path):
     child = subprocess.Popen([binary, "serve", "--gateway", str(ports[0]), "--api", str(ports[1]), "--metrics",
                               str(ports[2]), "--extproc", "off"], stdout=log, stderr=subprocess.STDOUT, **how)
     try:
-        for _ in range(500):
+        for _ in range(3000):
             try:
                 if request(ports[1], "GET", "/ready").status == 200:
                     break
             except OSError:
                 time.sleep(0.02)
-        for _ in range(500):
+        for _ in range(3000):
             said = (tmp_path / "log").read_text()
             if "neural_tier_off" in said:
                 break

@@ -9,6 +9,7 @@ import pytest
 import envoy as real
 from conftest import BINARY, Mock, Process, chat, free_ports, request, wait_http
 from keys_site import decision, model, site, write
+from test_pools import until
 
 ENDPOINT = "x-gateway-destination-endpoint"
 SUBSET = """\
@@ -122,10 +123,8 @@ def test_overload_is_429_for_a_data_plane_that_asks_for_endpoints(tmp_path, mock
         head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"
         with socket.create_connection(("127.0.0.1", envoy.port), timeout=10) as s:
             s.sendall(head)
-            for _ in range(100):  # until semroute has seen it
-                shed = ask(envoy)
-                if shed.status != 200:
-                    break
+            until(lambda: envoy.stat("streams_started"))
+            shed = ask(envoy)
         assert shed.status == 429 and shed.json()["error"]["type"] == "rate_limit_error", shed
         assert shed.headers["retry-after"] == "1"
 

@@ -20,6 +20,7 @@ import pytest
 
 import envoy as real
 from conftest import BINARY, Mock, Process, builtin_on, chat, free_ports, request, wait_http
+from test_pools import until
 
 SIZES = {"1B": 1, "900KiB": 900 << 10, "1.1MiB": 1153434, "10MiB": 10 << 20}
 DIMENSIONS = {
@@ -300,7 +301,7 @@ def test_a_named_model_passes_beyond_what_is_kept(site, ask, status):
     site.start()
     envoy = site.envoy("FULL_DUPLEX")
     wait_for_semroute(site, envoy, body_of("auto", "1B", "plain"), "http1.1")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while "semroute_encoders_open 2" not in site.metrics():  # the second reader is opened in the background
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -329,7 +330,7 @@ def test_a_buffered_sse_answer_is_switched_to_streamed(site):
     site.start()
     envoy = site.envoy("BUFFERED", False, buffered_answers)
     started = time.monotonic()
-    process = subprocess.Popen(["curl", "-sN", "-H", "x-mock-chunk-delay-ms: 150", "-H", "x-mock-chunks: 8",
+    process = subprocess.Popen(["curl", "-sN", "-H", "x-mock-chunk-delay-ms: 150", "-H", "x-mock-chunks: 16",
                                 "-H", "content-type: application/json", "--data-binary",
                                 body_of("auto", "1B", "sse").decode(),
                                 f"http://127.0.0.1:{envoy.port}/v1/chat/completions"], stdout=subprocess.PIPE)
@@ -511,16 +512,21 @@ def test_answer_trailers(site, change):
         finally:
             envoy.stop()
     assert got.startswith(b"HTTP/1.1 200") and b"x-sum: 42" in got and b"7777" in got, got
-    counted = [line for line in site.metrics().splitlines() if line.startswith('llm_model_completion_tokens_total{model="coder"}')]
-    assert int(float(counted[0].split()[-1])) >= 7777
+    until(lambda: tokens(site) >= 7777)  # they are counted when Envoy has ended the exchange
+
+
+def tokens(site):
+    """What the model has written so far."""
+    name = 'llm_model_completion_tokens_total{model="coder"} '
+    return sum(float(line.removeprefix(name)) for line in site.metrics().splitlines() if line.startswith(name))
 
 
 def test_metrics_and_usage(site):
     site.start()
     envoy = site.envoy("FULL_DUPLEX")
     wait_for_semroute(site, envoy, body_of("auto", "1B", "sse"), "http1.1")
+    until(lambda: 'semroute_requests_total{door="extproc",outcome="routed"}' in site.metrics())
     text = site.metrics()
-    assert 'semroute_requests_total{door="extproc",outcome="routed"}' in text
     assert 'llm_model_completion_tokens_total{model="coder"}' in text
     assert 'llm_model_ttft_seconds_count{model="coder"}' in text
 

@@ -34,11 +34,12 @@ routing:
       rules: {{operator: AND, conditions: [{{type: keyword, name: sums}}]}}
       modelRefs: [{{model: first, use_reasoning: true}}, {{model: second, use_reasoning: false}}]
       reliability: {{{decision}}}
-global: {{semroute: {{access_log: stdout, gateway: {{upstream: {{response_timeout_ms: 1500, idle_timeout_ms: 1500{upstream}}}}}}}}}
+global: {{semroute: {{access_log: stdout, gateway: {{upstream: {{response_timeout_ms: {timeout}, idle_timeout_ms: {timeout}{upstream}}}}}}}}}
 """
 
 STATUSES = {status: {"x-mock-status": status} for status in ("500", "503", "429")}
-FAULTS = {**STATUSES, "reset": {"x-mock-close": "head"}, "hang": {"x-mock-delay-ms": 20000}}
+FAULTS = {**STATUSES, "reset": {"x-mock-close": "head"}, "hang": {"x-mock-delay-ms": 600000}}
+TIMEOUTS = {"hang": 1500}  # milliseconds, where a test waits for the timeout
 
 
 class Site:
@@ -63,12 +64,13 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(tmp_path, a=None, reliability="", decision="", upstream=""):
+def site(tmp_path, a=None, reliability="", decision="", upstream="", timeout=60000):
     mock = Mock(tmp_path / "mock.log", workers=4)
     ports = {name: mock.port + i for i, name in enumerate("abcd")}
     if a:
         ports["a"] = a
-    gateway = Gateway(SITE.format(reliability=reliability, decision=decision, upstream=upstream, **ports), tmp_path)
+    config = SITE.format(reliability=reliability, decision=decision, upstream=upstream, timeout=timeout, **ports)
+    gateway = Gateway(config, tmp_path)
     try:
         yield Site(mock, gateway)
     finally:
@@ -79,7 +81,7 @@ def site(tmp_path, a=None, reliability="", decision="", upstream=""):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_of_two_workers_fails(tmp_path, fault):
     """Every request is answered by the other one."""
-    with site(tmp_path) as s:
+    with site(tmp_path, timeout=TIMEOUTS.get(fault, 60000)) as s:
         s.fail(0, {k: str(v) for k, v in FAULTS[fault].items()})
         answers = [s.ask().status for _ in range(6)]
         assert answers == [200] * 6
@@ -90,7 +92,7 @@ def test_one_of_two_workers_fails(tmp_path, fault):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_all_workers_of_the_first_model_fail(tmp_path, fault):
     """The decision's next model takes over, with its own name and its own reasoning switch."""
-    with site(tmp_path) as s:
+    with site(tmp_path, timeout=TIMEOUTS.get(fault, 60000)) as s:
         for worker in (0, 1):
             s.fail(worker, {k: str(v) for k, v in FAULTS[fault].items()})
         answer = s.ask()
@@ -109,9 +111,12 @@ def test_requests_in_progress_follow_the_model(tmp_path):
         for worker in (0, 1):
             s.fail(worker, STATUSES["500"])
         s.ask()
-        values = {line.split()[0]: float(line.split()[1]) for line in s.gateway.metrics().splitlines()
-                  if line.startswith("llm_model_inflight_requests{")}
-        assert set(values.values()) == {0} and len(values) == 2
+        until, values = time.monotonic() + 60, {}
+        while set(values.values()) != {0}:  # the client has its answer a moment before the request is over
+            assert time.monotonic() < until, values
+            values = {line.split()[0]: float(line.split()[1]) for line in s.gateway.metrics().splitlines()
+                      if line.startswith("llm_model_inflight_requests{")}
+        assert len(values) == 2
 
 
 def test_everything_fails(tmp_path):
@@ -162,8 +167,8 @@ def test_answers_for_the_client_are_not_tried_again(tmp_path, status):
 def test_a_killed_worker_loses_no_request(tmp_path):
     """All of its requests go to the other one, also when they are more than the budget of retries."""
     with site(tmp_path) as s:
-        for worker in (0, 1):
-            s.fail(worker, {"x-mock-delay-ms": "1000"})
+        s.fail(0, {"x-mock-delay-ms": "600000"})
+        s.fail(1, {"x-mock-delay-ms": "1000"})
         answers = []
         asked = [threading.Thread(target=lambda: answers.append(s.ask(model="first").status)) for _ in range(150)]
         for thread in asked:
@@ -261,26 +266,33 @@ def test_retry_after_cools_the_worker(tmp_path):
     """A worker that says Retry-After is not asked again until then."""
     with site(tmp_path) as s:
         s.fail(0, {"x-mock-status": "429"})  # the mock says Retry-After: 1
+        begun = time.monotonic()
         for _ in range(4):
             assert s.ask(model="first").status == 200
-        assert s.requests(0) <= 2
+        assert s.requests(0) <= max(2, 1 + time.monotonic() - begun)
 
 
 def test_least_request(tmp_path):
-    """The worker that hangs keeps its one request, and gets no second one."""
-    with site(tmp_path, reliability="lb_policy: least_request, retry_count: 0, retry_on: connect-failure") as s:
-        s.fail(0, {"x-mock-delay-ms": "1200"})
-        slow = threading.Thread(target=s.ask, kwargs={"model": "first"})
-        slow.start()
-        until = time.monotonic() + 30
-        while s.requests(0) + s.requests(1) == 0:
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        first = s.requests(0)
+    """The worker that hangs keeps its one request, and gets no second one until it is gone."""
+    hangs = "lb_policy: least_request, retry_count: 0, retry_on: connect-failure"
+    with site(tmp_path, reliability=hangs, timeout=600000) as s:
+        s.fail(0, {"x-mock-delay-ms": "600000"})
+        asked = []
+        until = time.monotonic() + 60
+        while not s.requests(0):  # a request that goes to the other one is answered at once
+            asked.append(threading.Thread(target=s.ask, kwargs={"model": "first"}))
+            asked[-1].start()
+            while s.requests(0) + s.requests(1) < len(asked):
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            if not s.requests(0):
+                asked[-1].join()
         for _ in range(5):
             assert s.ask(model="first").status == 200
-        assert s.requests(0) == 1 if first else s.requests(0) <= 1
-        slow.join()
+        assert s.requests(0) == 1
+        s.order("kill", 0)
+        for thread in asked:
+            thread.join()
 
 
 class Toggled:

@@ -131,7 +131,7 @@ class Raw:
                     return True
         except OSError:
             return True
-        return gone.wait(1)
+        return gone.wait(PATIENCE)
 
 
 # GET /v1/models of localhost, with the static table of HPACK: method 2, scheme 6, path and authority as literals.
@@ -207,7 +207,8 @@ def test_a_body_that_stops_is_refused(start):
 
 
 def test_idle_connections_end(start):
-    gateway = start.gateway(builtin_on(start.mock().port).rstrip() + "\n  semroute:\n    gateway: {idle_timeout_ms: 300}\n")
+    config = builtin_on(start.mock().port).rstrip() + "\n  semroute:\n    gateway: {idle_timeout_ms: 1500}\n"
+    gateway = start.gateway(config)
     with Client(gateway.port) as client:
         assert client.answer(client.get("/v1/models"))[0] == 200
         assert client.wait(h2.events.ConnectionTerminated).error_code == 0

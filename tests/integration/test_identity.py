@@ -263,7 +263,7 @@ def test_files_are_read_again(tmp_path, start):
 def test_it_says_so_without_keys(tmp_path):
     gateway = Gateway(None, tmp_path)
     try:
-        assert "no_keys" in gateway.output()
+        assert until(lambda: "no_keys" in gateway.output())
     finally:
         gateway.stop()
 

@@ -109,7 +109,7 @@ def test_what_is_removed_and_cleared_is_forgotten(start):
     assert overlap(site.ask(text("document "))[1]) == 0
     for i in range(12):  # more than the budget: the first is pushed out, and the events say so
         site.fill(2, text(f"other{i} "))
-    assert site.metric("known_blocks")[2] <= BLOCKS
+    until(lambda: site.metric("known_blocks")[2] <= BLOCKS)
     assert overlap(site.ask(text("other0 "))[1]) == 0
     assert site.ask(text("other11 "))[0] == 2
 

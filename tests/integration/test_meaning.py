@@ -9,6 +9,7 @@ import conftest
 import openai
 import pytest
 from conftest import ROOT, chat
+from test_pools import until
 
 MODEL = f"{ROOT}/models/all-MiniLM-L6-v2"
 SITE = """
@@ -76,7 +77,7 @@ def test_rules_by_meaning(start):
     assert decision(client, REFUND) == (None, "refund")
     assert decision(client, CODE) == ("programming", "code")
     assert decision(client, "What is the capital of France?") == (None, None)
-    assert metric(gateway, r'llm_signal_match_total{signal_type="embedding",signal_name="refund"}') == 2
+    until(lambda: metric(gateway, r'llm_signal_match_total{signal_type="embedding",signal_name="refund"}') == 2)
     answer = client.chat.completions.with_raw_response.create(
         model="auto", messages=[{"role": "user", "content": CODE}], stream=True)
     assert answer.headers["x-vsr-selected-model"] == "coder"
@@ -127,7 +128,7 @@ def test_a_text_that_no_queue_holds_degrades_and_says_so(start):
     gateway = site(start, more=", inference: {queue_jobs: 1}")
     answer = gateway.post(chat("The weather was fine on that day. " * 400), timeout=120)
     assert answer.status == 200 and answer.headers["x-vsr-selected-model"] == "general"
-    assert metric(gateway, r'semroute_signal_errors_total{signal="embedding",reason="limit"}') == 1
+    until(lambda: metric(gateway, r'semroute_signal_errors_total{signal="embedding",reason="limit"}') == 1)
     assert metric(gateway, r'semroute_inference_refused_total{reason="limit"}') == 1
 
 
@@ -153,7 +154,7 @@ def test_without_the_default_model(start, tmp_path, monkeypatch):
     gateway = start.gateway(SITE.format(port=start.mock().port, model="", more=""), env={"SEMROUTE_MODELS": str(tmp_path)})
     answer = gateway.post(chat(CODE))
     assert answer.status == 200 and answer.headers["x-vsr-selected-model"] == "general"
-    assert metric(gateway, r'semroute_signal_errors_total{signal="embedding",reason="unavailable"}') == 1
+    until(lambda: metric(gateway, r'semroute_signal_errors_total{signal="embedding",reason="unavailable"}') == 1)
     gateway.stop()
     assert '"event":"encoder_missing"' in gateway.output()
 

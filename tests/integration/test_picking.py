@@ -67,6 +67,7 @@ def test_a_conversation_that_grows_stays(start):
         messages.append({"role": "user", "content": f"Question {turn}? " * 8})
         answer = gateway.post({"model": "one", "messages": messages, "max_tokens": 4}, headers={"x-vsr-debug": "true"})
         homes.add(worker(answer))
+        until(lambda: idle(gateway))
         messages.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
     assert len(homes) == 1
 

@@ -16,6 +16,7 @@ import envoy as real
 from conftest import Process, chat, free_ports, request
 from test_identity import ALICE, BOB, bearer, sha, until
 from test_paths import Doors, Recorder
+from test_tiers import settled
 
 DOORS = ["gateway", "FULL_DUPLEX", "BUFFERED"]
 USAGE = {"prompt_tokens": 40, "completion_tokens": 60, "total_tokens": 100}
@@ -194,7 +195,8 @@ def test_an_answer_without_a_report_counts_by_its_size(limited, door, most, stat
     """An upstream, or a client that closes early, hides nothing: four bytes of an answer count as a token."""
     site = limited(reports=False, limits={"rules": [{"name": "t", "per": ["key"], "tokens_per_unit": most, "unit": "hour"}]})
     seen = []
-    for _ in statuses:
+    for number in range(len(statuses)):
+        settled(lambda: request(site.metrics, "GET", "/metrics").body.decode(), number)
         status, _, body = site.post(door, ALICE)
         seen.append(status)
         assert status != 200 or (b'"usage"' not in body and len(body) > 150)
@@ -360,6 +362,6 @@ def test_budgets_outlive_the_process(tmp_path, limited, how):
 def test_a_file_that_cannot_be_used(tmp_path, limited):
     (tmp_path / "budgets.db").write_text("no database " * 1000)
     site = limited(limits={"path": str(tmp_path / "budgets.db"), "budgets": [{"name": "b", "tokens": 150, "period": "month"}]})
-    assert "kept in memory only" in site.process.output()
+    assert until(lambda: "kept in memory only" in site.process.output())
     assert site.post("gateway", ALICE)[0] == 200
     assert (tmp_path / "budgets.db").read_text().startswith("no database")

@@ -9,6 +9,7 @@ import time
 
 from conftest import builtin_on, chat
 from test_http_behaviour import Wire, post_bytes
+from test_pools import until
 
 
 def test_absolute_form_targets(default_site):
@@ -101,7 +102,7 @@ def test_a_second_signal_cuts_what_is_open(start):
     wire.socket.sendall(post_bytes(body, b"x-mock-chunks: 500\r\nx-mock-chunk-delay-ms: 100\r\n"))
     assert b"200" in wire.file.readline()
     gateway.signal(signal.SIGTERM)
-    time.sleep(0.3)
+    until(lambda: "requests in progress finish" in gateway.output())
     assert gateway.child.poll() is None
     gateway.signal(signal.SIGTERM)
     assert gateway.wait() == 0

@@ -315,7 +315,7 @@ def test_a_worker_that_stops(tmp_path):
 @pytest.mark.parametrize("fault", ("reset", "stalled"))
 def test_a_stream_that_fails_before_its_first_byte(tmp_path, fault):
     """Its head has come and nothing more: another worker answers, as if it had not."""
-    with site(tmp_path, reliability="", upstream="idle_timeout_ms: 300" if fault == "stalled" else "") as s:
+    with site(tmp_path, reliability="", upstream="idle_timeout_ms: 1500" if fault == "stalled" else "") as s:
         first, _ = s.workers
         first.how = "head"
         s.ask_to(first, stream=True)

@@ -6,6 +6,7 @@ import pytest
 import envoy as real
 from conftest import BINARY, Mock, Process, free_ports, request, semroute, wait_http
 from keys_site import decision, model, site, write
+from test_pools import until
 
 TOOLS = {
     "get_weather": "Current weather and forecast for a city",
@@ -310,7 +311,7 @@ def test_a_database_that_is_not_there_adds_nothing(start, tmp_path):
     gateway = start.gateway(json.dumps(made).replace("@0", f"127.0.0.1:{mock.port}").replace("@1", f"127.0.0.1:{mock.port + 1}"))
     assert gateway.post(body("Will it rain?", "run_sql")).status == 200
     assert names(json.loads(mock.last_body(1))) == ["run_sql"]
-    assert "tool_database_missing" in gateway.output()
+    until(lambda: "tool_database_missing" in gateway.output())
 
 
 def test_check_says_where_a_database_is_missing(tmp_path):

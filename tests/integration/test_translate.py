@@ -8,6 +8,7 @@ import openai
 import pytest
 
 from conftest import Gateway, request
+from test_pools import until
 from tongues import CALLS, REASONING, TEXT, PATHS, Tongues
 
 FORMATS = {"chat": "chat_completions", "responses": "responses", "messages": "anthropic"}
@@ -257,7 +258,7 @@ def test_failover_crosses_apis(site):
 def test_usage_is_counted(site):
     gateway, _ = site
     gateway.post(body_of("messages", "chat", stream=True), path="/v1/messages")
-    assert '"completion_tokens":5' in gateway.output()
+    until(lambda: '"completion_tokens":5' in gateway.output())
 
 
 def test_the_same_api_passes_byte_for_byte(site):

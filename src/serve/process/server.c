@@ -31,8 +31,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define TICK_MS 1000  /* between summaries in the log */
-#define END_MS  10000 /* for the end of all threads */
+#define TICK_MS   1000  /* between summaries in the log */
+#define END_MS    10000 /* for the end of all threads */
+#define ERROR_MAX 2048
 
 /* ---- loops ---- */
 
@@ -224,10 +225,11 @@ static void close_sockets(const struct sr_server *server, const struct sr_server
             close(listener->fds[at]);
 }
 
-/* Frees all. Worker threads may post to a loop until the runtime is closed, so the loops are freed last. */
-static void end(struct sr_server *server, int rc)
+/* Frees all, or ends the process with `code` if that takes too long. Worker threads may post to a loop until
+ * the runtime is closed, so the loops are freed last. */
+static void end(struct sr_server *server, int code)
 {
-    sr_signals_limit_end(END_MS, rc == SR_OK ? 0 : 3);
+    sr_signals_limit_end(END_MS, code);
     sr_starting_end(server->starting);
     sr_reload_stop(server->reload);
     sr_discover_stop(server->discover);
@@ -264,15 +266,14 @@ static void end(struct sr_server *server, int rc)
         close(server->done);
 }
 
-int sr_server_run(const struct sr_server_options *options, char *error, size_t error_size)
+int sr_server_run(const struct sr_server_options *options, int (*failed)(int rc, const char *message))
 {
-    error[0] = '\0';
+    char error[ERROR_MAX] = "";
+    int code = 0;
     sr_mem_give_back();
     struct sr_server *server = sr_mem_calloc(1, sizeof *server);
-    if (!server) {
-        snprintf(error, error_size, "out of memory");
-        return SR_ENOMEM;
-    }
+    if (!server)
+        return failed(SR_ENOMEM, "out of memory");
     sr_progress_log(true);
     server->options = options;
     server->started_ns = sr_clock_ns();
@@ -286,13 +287,15 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
         rc = sr_server_open_admin(server);
     }
     if (rc == SR_OK)
-        rc = start(server, error, error_size);
+        rc = start(server, error, sizeof error);
     if (rc == SR_OK)
         wait_for_end(server);
-    else if (error[0] == '\0')
-        snprintf(error, error_size, "%s", server->err.message[0] ? server->err.message : sr_strerror(rc));
-    end(server, rc);
+    else if (error[0])
+        code = failed(rc, error);
+    else
+        code = failed(rc, server->err.message[0] ? server->err.message : sr_strerror(rc));
+    end(server, code);
     sr_process_log_close();
     sr_mem_free(server);
-    return rc;
+    return code;
 }

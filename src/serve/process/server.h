@@ -27,10 +27,15 @@ struct sr_server_options {
 };
 
 /* Serves until SIGTERM or SIGINT, then drains: requests in progress finish within drain_timeout, a second
- * signal ends at once. SIGHUP and changes of the file reload. SR_OK after an orderly end. Before that:
- * SR_EPARSE (the configuration is invalid), SR_EINVAL (an address is wrong), SR_EBUSY (a port is taken;
- * the message names the flag), SR_EIO, SR_ENOMEM; the message goes to `error`, of `error_size` bytes. Main
- * thread only; blocks SIGTERM, SIGINT and SIGHUP in it, ignores SIGPIPE and SIGXFSZ. */
-int sr_server_run(const struct sr_server_options *options, char *error, size_t error_size) SR_WARN_UNUSED;
+ * signal ends at once. SIGHUP and changes of the file reload. 0 after an orderly end.
+ *
+ * If it cannot serve, `failed` is called once, before what was begun is undone (models that are being opened
+ * can take seconds): with SR_EPARSE (the configuration is invalid), SR_EINVAL (an address is wrong), SR_EBUSY
+ * (a port is taken; the message names the flag), SR_EIO or SR_ENOMEM. What it returns is the exit code, also
+ * of a process that has to end without its threads, and is returned.
+ *
+ * Main thread only; blocks SIGTERM, SIGINT and SIGHUP in it, ignores SIGPIPE and SIGXFSZ. */
+int sr_server_run(const struct sr_server_options *options,
+                  int (*failed)(int rc, const char *message)) SR_WARN_UNUSED;
 
 #endif

@@ -51,7 +51,8 @@ int sr_jailbreak_region_views(struct sr_jailbreak_region *region, struct sr_aren
 float sr_jailbreak_unit_risk(const struct sr_jailbreak_unit *unit)
 {
     if (unit->mixed && unit->system)
-        return sr_risk_lowered(unit->worst.risk, SR_RISK_SYSTEM_BOTH);
+        return sr_risk_lowered(unit->worst.risk,
+                               unit->worst.other ? SR_RISK_SYSTEM_OTHER : SR_RISK_SYSTEM_BOTH);
     return sr_jailbreak_linear_risk(unit, unit->worst.risk);
 }
 

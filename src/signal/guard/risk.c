@@ -38,6 +38,7 @@ static struct sr_risk_window mix(const struct sr_risk_window *linear, const stru
     struct sr_risk_window mixed = neural->risk > linear->risk ? *neural : *linear;
     sr_fusion_mix(neural->other ? fusions.other : fusions.first, a, b, 2, a);
     mixed.label = linear->label;
+    mixed.other = neural->other;
     mixed.risk = a[1] < SR_RISK_MAX ? a[1] : SR_RISK_MAX;
     return mixed;
 }

@@ -24,11 +24,14 @@
 #define SR_RISK_MAX 0.9999999F
 
 /* System prompts say what a model is and must do, as attacks do: the models take many for attacks. So a text
- * of the system role has its own calibration: its log odds less one of these, of the linear tier alone or of
- * both tiers together. A risk of 0.7 is then as rare in harmless texts of this role as in others.
- * training/calibrate_system.py chooses them, docs/quality/system_prompts.md has the rates. */
+ * of the system role has its own calibration: its log odds less one of these, of the linear tier alone, of
+ * both tiers together, or of both with the neural classifier of other scripts. A risk of 0.7 is then rarer in
+ * harmless texts of this role than in others. training/calibrate_system.py chooses the first two, rates are
+ * in docs/quality/system_prompts.md; training/multilingual_guard.py the last, docs/quality/multilingual.md.
+ */
 #define SR_RISK_SYSTEM_LINEAR 2.80F
 #define SR_RISK_SYSTEM_BOTH   1.45F
+#define SR_RISK_SYSTEM_OTHER  1.45F
 
 /* Units of at least SR_RISK_LONG_FROM stretches of SR_RISK_STRETCH bytes are long. Their log odds, where both
  * tiers have read: of a window of the neural classifier with weight SR_RISK_LONG_NEURAL, and of the passage
@@ -93,7 +96,7 @@ struct sr_risk_window {
     uint32_t start, end; /* bytes of the unit's text */
     float risk;          /* probability of an attack */
     uint16_t label;      /* the likeliest label of an attack */
-    bool other;          /* of the neural classifier of other scripts */
+    bool other;          /* the neural classifier of other scripts has read it */
     uint32_t disguise;   /* bits of enum sr_disguise that were undone in it; 0: none */
 };
 

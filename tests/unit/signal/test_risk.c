@@ -1,5 +1,6 @@
 /* How the windows of both tiers become a unit's risk: what is added elsewhere does not lower that of a short
  * unit, and that of a long one by no more than its length takes. */
+#include "signal/guard/jailbreak.h"
 #include "signal/guard/risk.h"
 
 #include "tests/unit/cmocka_all.h"
@@ -235,6 +236,32 @@ static void lowered(void **state)
     }
 }
 
+/* What the neural classifier of other scripts has read has a calibration of its own in the system role,
+ * whichever tier has the higher risk. */
+static void the_reader_is_known(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct sr_risk_window linear = {.start = 0, .end = 9, .risk = i ? 0.9F : 0.1F};
+        struct sr_risk_window neural = {.start = 0, .end = 9, .risk = 0.5F, .other = true};
+        struct sr_risk_sides sides = {
+            .linear = &linear, .n_linear = 1, .neural = &neural, .n_neural = 1, .other = &fusion};
+        sides.whole = &(struct sr_risk_range){0, 9};
+        sides.n_whole = 1;
+        assert_true(sr_risk_of(&sides, &fusion).other);
+        neural.other = false;
+        assert_false(sr_risk_of(&sides, &fusion).other);
+    }
+    struct sr_jailbreak_unit unit = {.mixed = true, .system = true, .worst = {.risk = 0.9F, .other = true}};
+    assert_true(sr_jailbreak_unit_risk(&unit) == sr_risk_lowered(0.9F, SR_RISK_SYSTEM_OTHER));
+    unit.worst.other = false;
+    assert_true(sr_jailbreak_unit_risk(&unit) == sr_risk_lowered(0.9F, SR_RISK_SYSTEM_BOTH));
+    unit.mixed = false;
+    assert_true(sr_jailbreak_unit_risk(&unit) == sr_risk_lowered(0.9F, SR_RISK_SYSTEM_LINEAR));
+    unit.system = false;
+    assert_true(sr_jailbreak_unit_risk(&unit) == 0.9F);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +275,7 @@ int main(void)
         cmocka_unit_test(what_was_not_read_is_not_lowered),
         cmocka_unit_test(edges),
         cmocka_unit_test(lowered),
+        cmocka_unit_test(the_reader_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
