@@ -52,8 +52,9 @@ Of shares that these rows cannot tell apart the largest was taken.
 
 ### System prompts and long texts
 
-Texts of the system role are lowered by `SR_RISK_SYSTEM_BOTH`, long ones by `SR_RISK_LONG_SHIFT` for each logarithm of
-their length (`src/signal/guard/risk.h`); both were chosen in English. Left-out rows in other languages:
+Texts of the system role are lowered by `SR_RISK_SYSTEM_OTHER` ({used}; {shift} is where {in_role} of these personas and
+prompts remain, as the mean over both sources), long ones by `SR_RISK_LONG_SHIFT` for each logarithm of their length,
+which was chosen in English (both in `src/signal/guard/risk.h`). Left-out rows in other languages:
 
 | texts | number | at 0.7 | in the system role |
 | --- | --- | --- | --- |
@@ -104,7 +105,7 @@ def table(f):
 
 
 def page(figures):
-    f = figures["jailbreak"]
+    f, role = figures["jailbreak"], figures["system"]
     named = lambda name: KINDS[name.split(",")[0]] + "," + name.split(",")[1]  # noqa: E731
     points = [line(name, *(percent(r["at_point"][k]) for k in ("recall", "false_alarms", "worst"))) for name, r in f["kinds"].items()]
     mixtures = ["| share of this head | mean recall | worst harmless family |", "| --- | --- | --- |",
@@ -112,7 +113,8 @@ def page(figures):
     order = lambda item: list(KINDS).index(item[0].split(",")[0])  # noqa: E731
     return PAGE.format(table=table(f), points="\n".join(points), mixtures="\n".join(mixtures),
                        apart="\n".join(line(named(name), n, percent(a)) for name, (n, a) in sorted(figures["apart"].items(), key=order)),
-                       system="\n".join(line(name, n, percent(a), percent(b)) for name, (n, a, b) in figures["system"].items()),
+                       used=f"{role['used']:.2f}", shift=f"{role['shift']:.2f}", in_role=percent(role["rate"]),
+                       system="\n".join(line(name, n, percent(a), percent(b)) for name, (n, a, b) in {**role["sources"], "attacks": role["attacks"]}.items()),
                        long="\n".join(line(n, *(percent(v) for v in values)) for n, values in figures["long"].items()),
                        families="\n".join(line(name, n, percent(rate)) for name, (n, rate) in f["families"].items()),
                        domain="\n".join(line(name, percent(rate)) for name, rate in json.loads(DOMAIN.read_text())["left_out"]["accuracy"].items()))

@@ -73,7 +73,7 @@ def main():
     args.add_argument("--work", type=pathlib.Path, required=True)
     args.add_argument("--second", type=pathlib.Path, required=True)
     args = args.parse_args()
-    rows = [r for r in read(args) if (args.second / f"group{r.group}.pt").exists()]
+    rows = [r for r in read(args) if (args.second / f"group{r.group}.safetensors").exists()]
     y, family = np.array([r.label for r in rows]), np.array([r.family for r in rows])
     print(f"{len(rows)} texts, {int(y.sum())} attacks, {len(set(family[y == 1]))} and {len(set(family[y == 0]))} families")
     for way in WAYS:

@@ -4,19 +4,24 @@ docs/quality/multilingual.{md,json}.
     python multilingual_guard.py --work DIR [--groups 0 1 ...] [--threads N] [--binary ../build/semroute] [--data ../../shared/data]
 
 Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on.
-All of this is kept in --work and goes on where it stopped: about 25 minutes of one core with BF16 a group, 30 for the whole, 8 before
-them for the frozen layers' states, which are kept too. `--groups` trains those alone and writes no model: two processes can share the work.
+All of this is kept in --work and goes on where it stopped: about 30 minutes of one core with BF16 a group, 35 for the whole, 8 before
+them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
+left_out/multilingual, and are used while CHOICES are the same: so a new linear tier is mixed with that model in a minute. Remove that
+folder to train anew on other texts.
+`--groups` trains those alone and writes no model (without numbers: only the states): two processes can share the work.
 How the answers are mixed with the linear tier, and what 0.7 means, is chosen on the families left out, the linear tier being one that
 does not know them either. The other heads of the folder stay. texts/multilingual_test is read only after everything is chosen. No
 development file is opened.
 """
 import argparse
 import collections
+import functools
 import hashlib
 import json
 import pathlib
 import random
 import re
+import shutil
 
 import numpy as np
 import torch
@@ -33,14 +38,16 @@ import multilingual_trunk as trunk
 import written
 
 HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "left_out" / "multilingual"    # log odds of left-out rows by the run whose model ships, and its CHOICES
 RISK = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
 RATE, POINT, LEAST = 0.03, 0.7, 20
+IN_ROLE = 0.005   # of personas and prompts in the system role, as in calibrate_system.py
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
-CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 2.0, "warmup": 0.06, "decay": 0.05, "smoothing": 0.02, "batch": 8192,
-           "tokens": 212, "judged": 1.5, "average": 0.02, "seed": 7}
+CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "warmup": 0.04, "decay": 0.05, "smoothing": 0.02, "batch": 4096,
+           "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "seed": 7}
 # English texts of at most so many tokens whose log odds are within `band` of the threshold (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
-SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.339, "temperature": 1.0, "band": 1.5, "tokens": 1024}
+SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.487, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
 
 
@@ -71,12 +78,16 @@ class Texts:
         self.ids = [around[:-1] + e.ids[:CHOICES["tokens"]] + around[-1:] for e in tok.encode_batch(texts, add_special_tokens=False)]
         self.n = np.array([len(i) for i in self.ids])
         self.ends = np.cumsum(self.n)
+        self.work = work
+
+    @functools.cached_property
+    def states(self):
         key = hashlib.sha256(json.dumps([self.ids, CHOICES["first"]]).encode()).hexdigest()[:12]
-        path = work / f"states-{key}.npy"
+        path = self.work / f"states-{key}.npy"
         if not path.exists():
-            np.save(work / "part.npy", self.read(trunk.Lower(trunk.tensors(heads.TRUNK), CHOICES["first"]).eval()))
-            (work / "part.npy").replace(path)
-        self.states = np.load(path, mmap_mode="r")
+            np.save(self.work / "part.npy", self.read(trunk.Lower(trunk.tensors(heads.TRUNK), CHOICES["first"]).eval()))
+            (self.work / "part.npy").replace(path)
+        return np.load(path, mmap_mode="r")
 
     def batches(self, mine, size):
         """Lists of rows of about one length, of at most `size` tokens with padding."""
@@ -128,7 +139,10 @@ def epoch(texts, mine, rng):
 
 
 def train(texts, y, w, mine):
-    """Adapters and head; what counts is their running mean over the later part of the training."""
+    """Adapters and head; what counts is their running mean over the later part of the training.
+
+    After the first epoch, rows that were judged right within `unsure` are drawn with the chance `again` and weigh more in its place:
+    the same gradient on the mean, of fewer texts."""
     torch.manual_seed(CHOICES["seed"])
     rng = np.random.default_rng(CHOICES["seed"])
     model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"]).train()
@@ -139,19 +153,23 @@ def train(texts, y, w, mine):
     optimizer = torch.optim.AdamW([{"params": adapters, "lr": CHOICES["rate"], "weight_decay": CHOICES["decay"]},
                                    {"params": head, "lr": 2 * CHOICES["rate"], "weight_decay": 0.01}], betas=(0.9, 0.98))
     rates = [part["lr"] for part in optimizer.param_groups]
-    total, done, mean = texts.n[mine].sum() * CHOICES["epochs"], 0, None
+    total, done, mean, chance = texts.n[mine].sum() * CHOICES["epochs"], 0.0, None, np.ones(len(y))
     while done < total:
-        for batch in epoch(texts, mine, rng):
+        drawn = chance.copy()
+        for batch in epoch(texts, mine[rng.random(len(mine)) < drawn[mine]], rng):
             if done >= total:
                 break
-            loss = torch.nn.functional.cross_entropy(model(*texts.load(batch)), torch.tensor(y[batch]), reduction="none", label_smoothing=CHOICES["smoothing"])
+            z, right = model(*texts.load(batch)), torch.tensor(y[batch])
+            loss = torch.nn.functional.cross_entropy(z, right, reduction="none", label_smoothing=CHOICES["smoothing"])
             optimizer.zero_grad(set_to_none=True)
-            (loss * torch.tensor(own[batch], dtype=torch.float32)).mean().backward()
+            (loss * torch.tensor(own[batch] / drawn[batch] * drawn[mine].mean(), dtype=torch.float32)).mean().backward()
             torch.nn.utils.clip_grad_norm_(adapters + head, 1.0)
             for part, rate in zip(optimizer.param_groups, rates):
                 part["lr"] = rate * min(1, done / total / CHOICES["warmup"]) * max(0.02, 1 - done / total)
             optimizer.step()
-            done += texts.n[batch].sum()
+            off = 1 - z.detach().float().softmax(-1)[torch.arange(len(batch)), right].numpy()
+            chance[batch] = np.where(off > CHOICES["unsure"], 1.0, CHOICES["again"])
+            done += (texts.n[batch] / drawn[batch]).sum()
             if done > 0.4 * total:
                 mean = averaged(mean, adapters + head)
     with torch.no_grad():
@@ -183,24 +201,43 @@ def left_out(work, every, group, texts, groups):
     y = np.array([r.label for r in every])
     w, found, known = weights(every, y), {}, [mr.digest(r.text) for r in every]
     for g in range(mr.GROUPS):
-        path, asked = work / f"group{g}.npz", np.nonzero(group == g)[0]
+        asked = np.nonzero(group == g)[0]
+        path = work / f"group{g}.npz"
+        if not path.exists() and is_kept():
+            path = KEPT / path.name
         if not path.exists() and g in groups:
             model = train(texts, y, w, np.nonzero(group != g)[0])
-            torch.save(trained(model), work / f"group{g}.pt")
-            np.savez(path, odds=ask(model, texts, asked), text=[known[i] for i in asked])
+            heads.save(work / f"group{g}.safetensors", trained(model))
+            np.savez_compressed(path, odds=ask(model, texts, asked).astype(np.float32), text=np.array([known[i] for i in asked], "S"))
             print(f"group {g}", flush=True)
         if path.exists():
             file = np.load(path)
-            found.update(zip(file["text"].tolist(), file["odds"].tolist()))
+            found.update(zip(file["text"].astype(str).tolist(), file["odds"].tolist()))
     return np.array([found.get(d, np.nan) for d in known])
 
 
-def final(work, every, texts):
+def is_kept():
+    """Whether the model that ships is one of these CHOICES."""
+    return (KEPT / "choices.json").exists() and json.loads((KEPT / "choices.json").read_text()) == CHOICES
+
+
+def keep(work):
+    """Puts the log odds of a whole run where the next one finds them, so that what is mixed with them can be chosen without training."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for g in range(mr.GROUPS):
+        if (work / f"group{g}.npz").exists():
+            shutil.copyfile(work / f"group{g}.npz", KEPT / f"group{g}.npz")
+    (KEPT / "choices.json").write_text(json.dumps(CHOICES) + "\n")
+
+
+def final(work, every, texts, mixture):
     """The model of all rows."""
-    path, y = work / "final.pt", np.array([r.label for r in every])
+    path, y = work / "final.safetensors", np.array([r.label for r in every])
+    if not path.exists() and is_kept():
+        return shipped(mixture)
     if not path.exists():
         model = train(texts, y, weights(every, y), np.arange(len(every)))
-        torch.save(trained(model), path)
+        heads.save(path, trained(model))
     return load(path)
 
 
@@ -211,7 +248,16 @@ def trained(model):
 
 def load(path):
     model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"])
-    model.load_state_dict(torch.load(path), strict=False)
+    model.load_state_dict(heads.load(path), strict=False)
+    return model.eval()
+
+
+def shipped(mixture):
+    """The model that ships, as `ship` was given it."""
+    model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"])
+    tensors = heads.load(heads.MODEL / "adapters.safetensors")
+    tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] - mixture.bias()
+    model.take(tensors)
     return model.eval()
 
 
@@ -295,6 +341,10 @@ class Mixture:
     def own(self, z):
         return (z - self.threshold) * self.factor + log_odds(POINT)
 
+    def bias(self):
+        """What makes the head's own log odds those of POINT at the threshold, before they are divided by the temperature."""
+        return torch.tensor([0.0, log_odds(POINT) / self.factor - self.threshold])
+
     def of(self, z, linear):
         """Log odds of both tiers for any rows."""
         f = self.fusion
@@ -356,13 +406,15 @@ def constant(name):
 
 
 def in_system_role(t, z):
-    """{source: [texts, share at the threshold, share in the system role]}; attacks: mean over families."""
-    shift, out = constant("SYSTEM_BOTH"), {}
-    for name in ("benign-lobe-agents", "benign-prompts-zh"):
-        at = (t.family == name) & t.judged
-        out[name] = [int(at.sum()), *(round(float((z[at] >= log_odds(POINT) + s).mean()), 4) for s in (0, shift))]
-    out["attacks"] = [int((t.judged & (t.y == 1)).sum()), *(at_point(z, t, t.judged, log_odds(POINT) + s)["recall"] for s in (0, shift))]
-    return out
+    """What SR_RISK_SYSTEM_OTHER is chosen by: {"shift", "sources": {source: [texts, share at the threshold, share in the system role]},
+    "attacks": the same, mean over families}. The shift is the smallest in steps of 0.05 where IN_ROLE of personas and prompts remain,
+    as the mean over the sources."""
+    of = {name: z[(t.family == name) & t.judged] for name in ("benign-lobe-agents", "benign-prompts-zh")}
+    shift = min(s for s in np.arange(0, 6, 0.05) if np.mean([(v >= log_odds(POINT) + s).mean() for v in of.values()]) <= IN_ROLE)
+    chosen = constant("SYSTEM_OTHER")
+    return {"shift": round(float(shift), 2), "used": chosen, "rate": IN_ROLE,
+            "sources": {name: [len(v), *(round(float((v >= log_odds(POINT) + s).mean()), 4) for s in (0, chosen))] for name, v in of.items()},
+            "attacks": [int((t.judged & (t.y == 1)).sum()), *(at_point(z, t, t.judged, log_odds(POINT) + s)["recall"] for s in (0, chosen))]}
 
 
 def in_long_texts(t, z):
@@ -384,7 +436,7 @@ def in_long_texts(t, z):
 def ship(model, mixture, folder=heads.MODEL):
     """Adapters, head and mixture into a folder; the threshold is the log odds of POINT, the rest the temperature."""
     tensors = model.export()
-    tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] + torch.tensor([0.0, log_odds(POINT) / mixture.factor - mixture.threshold])
+    tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] + mixture.bias()
     heads.put("jailbreak", tensors, heads.settings("jailbreak", 1 / mixture.factor, dense=False, adapted=True), mixture.fusion,
               {"r": CHOICES["rank"], "lora_alpha": CHOICES["alpha"], "target_modules": sorted(trunk.LINEARS.values())}, SECOND, folder)
 
@@ -401,19 +453,22 @@ def main():
     args.work.mkdir(parents=True, exist_ok=True)
     every, group = rows(args.data)
     texts = Texts([r.text for r in every], args.work)
+    if args.groups == []:
+        return print(f"{len(texts.states)} tokens")
     z = left_out(args.work, every, group, texts, range(mr.GROUPS) if args.groups is None else args.groups)
     if args.groups is not None:
         return
-    model = final(args.work, every, texts)
     if not (args.work / mr.LINEAR).exists():
         left_out_linear.score(args.data, args.work)
     t = Judged(every, z, args.work)
     mixture = Mixture(t)
+    model = final(args.work, every, texts, mixture)
     both = mixture.of(t.z, t.linear)
     figures = {"choices": {**CHOICES, "groups": mr.GROUPS}, "rows": len(every), "fusion": mixture.fusion, "mixtures": mixture.compared,
                "jailbreak": measure(t, {"head": mixture.own(t.z), "both": both}), "system": in_system_role(t, both), "long": in_long_texts(t, both),
                "apart": apart(args, model, mixture)}
     ship(model, mixture)
+    keep(args.work)
     figures_multilingual.write(figures)
 
 

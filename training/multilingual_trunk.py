@@ -141,3 +141,13 @@ class Upper(nn.Module):
                 for pair in "AB":
                     out[f"bert.encoder.layer.{number}.{name}.lora_{pair}.weight"] = getattr(getattr(layer, short), pair).detach()
         return out
+
+    def take(self, tensors):
+        """From what `export` has given."""
+        with torch.no_grad():
+            self.out.weight.copy_(tensors["jailbreak.out.weight"] / SPREAD)
+            self.out.bias.copy_(tensors["jailbreak.out.bias"])
+            for number, layer in enumerate(self.layers, self.first):
+                for short, name in LINEARS.items():
+                    for pair in "AB":
+                        getattr(getattr(layer, short), pair).copy_(tensors[f"bert.encoder.layer.{number}.{name}.lora_{pair}.weight"])

@@ -26,8 +26,9 @@ class Second:
         self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
         every, group = guard.rows(data)
         self.mixture = guard.Mixture(guard.Judged(every, guard.left_out(models, every, group, None, []), models))
-        self.models = {g: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for g in range(guard.mr.GROUPS) if (path := models / f"group{g}.pt").exists()}
-        self.folders = {g: self.folder(g, models / f"group{g}.pt") for g in self.models}
+        paths = {g: models / f"group{g}.safetensors" for g in range(guard.mr.GROUPS)}
+        self.models = {g: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for g, path in paths.items() if path.exists()}
+        self.folders = {g: self.folder(g, paths[g]) for g in self.models}
 
     def folder(self, group, path):
         """Models in which the multilingual trunk is the default encoder, with the heads of a group."""

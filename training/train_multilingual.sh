@@ -1,6 +1,6 @@
 #!/bin/sh
-# models/neural-multilingual: the guard's adapters and head, then the domain head. One command, resumable, about two hours on two
-# idle cores with AVX-512 BF16, and 12 GB. Makes training/.venv-torch (torch 2 of PyPI, 5 GB of packages), since Debian's torch has
+# models/neural-multilingual: the guard's adapters and head, then the domain head. One command, resumable, about two and a half hours on
+# two idle cores with AVX-512 BF16, and 12 GB. Makes training/.venv-torch (torch 2 of PyPI, 5 GB of packages), since Debian's torch has
 # no fast bfloat16 here.
 #
 #   training/train_multilingual.sh [DATA] [WORK]
