@@ -59,12 +59,13 @@ attacks and of harmless windows overlap too much, and what the bar takes from on
 The second reader's weight and shift, 0.3 and 0.2, are two numbers for all of these families, chosen with an earlier second
 reader, whose adapters had one epoch of training: of the families in English it took three in ten harmless texts fewer at 1K, one in
 eight fewer at 8K and a fifth fewer at 2K and 32K, and lost 1.4 and 1.8 points more at 2K and 32K. Weights of 0.4 to 0.6, 4 to 64
-windows and bands of 0.5 to 2.5 gave no more at equal recall. The one that ships has two epochs and was not asked for numbers of its
-own: it takes a quarter fewer at 1K, a sixth at 2K, none at 8K and a fourteenth at 32K, and loses up to 1.2 points less.
+windows and bands of 0.5 to 2.5 gave no more at equal recall. The one of these tables had two epochs and was not asked for numbers of
+its own: it takes a quarter fewer at 1K, a sixth at 2K, none at 8K and a fourteenth at 32K, and loses up to 1.2 points less. The one
+that ships has three and is not measured here.
 
 Every family is read by the first neural classifier here, whose trunk is English. The product gives texts in other languages to
 the second one (`models/neural-multilingual`), also long ones: [multilingual.md](multilingual.md) has its rates in long texts of
-families that it does not know, 20 % of the harmless texts of ten windows and 41 % of 37. So the means stand here twice, of all
+families that it does not know, 19 % of the harmless texts of ten windows and 42 % of 37. So the means stand here twice, of all
 families and of those whose rows are mostly in English.
 
 Tried: attacks lost at 8K where only 10 % of the harmless texts are taken. Windows as before 56 %, with passages read alone 45 to

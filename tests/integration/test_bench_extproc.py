@@ -46,4 +46,4 @@ def test_one_part_as_a_table():
 def test_mistakes_in_the_options():
     for args in (["--only", "nothing"], ["--repeats", "0"], ["--seconds"], ["more"]):
         code, _, err = bench(*args)
-        assert code == 2 and "usage: semroute bench extproc" in err
+        assert code == 2 and "\nsemroute bench extproc [--json]" in err

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define BATCH_BYTES ((size_t)1 << 20)
-#define CLOSE_MS    2000u
+#define CLOSE_MS    5000u
 #define METHOD      "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
 /* The spans of one export. */
