@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from conftest import BINARY, builtin_on, chat, request
+from second_router import is_open
 
 
 def post_bytes(body, extra=b"", chunked=False):
@@ -180,7 +181,7 @@ def test_sigterm_drains(start):
         wire.file.readline()
     gateway.signal(signal.SIGTERM)
     end = time.monotonic() + 20  # before the time for a drain is over
-    while is_accepted(gateway.port):
+    while is_open(gateway.port):
         assert time.monotonic() < end, "a draining gateway still accepts"
         time.sleep(0.02)
     assert gateway.child.poll() is None
@@ -188,14 +189,6 @@ def test_sigterm_drains(start):
     rest = wires[0].file.read()
     assert b"[DONE]" in rest
     assert gateway.wait() == 0
-
-
-def is_accepted(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        return True
-    except OSError:
-        return False
 
 
 def test_a_taken_port_is_an_error_that_names_the_flag(start, tmp_path):
