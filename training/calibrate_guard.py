@@ -22,6 +22,7 @@ import guard_margins
 import jailbreak_data as jd
 import left_out_groups as groups
 import neural_files
+import written
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -172,7 +173,7 @@ def main():
     args.add_argument("--linear", required=True, type=pathlib.Path, help="folder of what left_out_groups.py --final wrote")
     args.add_argument("--out", required=True, type=pathlib.Path, help="log odds of the rows that were left out (npz), for calibrate_system.py")
     args = args.parse_args()
-    all_rows, harmful, _ = jd.load(args.data)
+    all_rows, harmful, _ = jd.load(args.data, further=written.LINEAR)
     rows = Rows(args.work, all_rows)
     other = Linear(args.scores, rows)
     windows = rows.margin.astype(float)

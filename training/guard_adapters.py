@@ -129,8 +129,7 @@ def main():
     args = args.parse_args()
     torch.set_num_threads(args.threads)
     args.work.mkdir(parents=True, exist_ok=True)
-    jd.FURTHER = [written.FAMILIES]
-    rows, harmful, _ = jd.load(args.data, {k: 0 for k in jd.MADE})
+    rows, harmful, _ = jd.load(args.data, {k: 0 for k in jd.MADE}, further=(written.FAMILIES,))
     asked, before, after = [], [], []
     for group in args.groups:
         for all_of, mine in zip((asked, before, after), group_scores(args, group, rows, harmful)):

@@ -17,11 +17,13 @@ import figures_common as common
 import jailbreak_data as jd
 import left_out_groups
 import trunk
+import written
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHARD = 1500           # rows
 MOST = 400             # rows of a source and a label
 READ = 3600            # characters of a text
+HEADS = HERE.parent / "models" / "neural"   # named, so that no text is read by another model's heads, as those in other languages are
 
 
 def chosen(rows):
@@ -49,7 +51,7 @@ def main():
     args.work.mkdir(parents=True, exist_ok=True)
     tok = trunk.tokenizer(trunk.find(args.trunk))
     t = json.loads((HERE.parent / "models" / "neural" / "config.json").read_text())["heads"]["jailbreak"]["temperature_alone"]
-    rows = jd.load(args.data)[0]
+    rows = jd.load(args.data, further=written.LINEAR)[0]
     order = chosen(rows)
     for at in range(0, len(order), SHARD):
         path, mine = args.work / f"{at // SHARD:04d}.npz", order[at:at + SHARD]
@@ -57,7 +59,7 @@ def main():
             continue
         texts = [rows[i].text[:READ] for i in mine]
         windows = windows_of(tok, texts)
-        p = np.array([a["score"] for a in common.classify(args.binary, "jailbreak", [texts[n][a:b] for n, a, b in windows], "neural")])
+        p = np.array([a["score"] for a in common.classify(args.binary, "jailbreak", [texts[n][a:b] for n, a, b in windows], "neural", "--heads", str(HEADS))])
         p = np.clip(p, 1e-7, 1 - 1e-7)
         np.savez(args.work / "part.npz", margin=t * np.log(p / (1 - p)), row=np.array([mine[w[0]] for w in windows]), place=np.array([w[1:] for w in windows]),
                  text=[hashlib.sha256(rows[mine[w[0]]].text.encode()).hexdigest() for w in windows])

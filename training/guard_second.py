@@ -42,7 +42,7 @@ class English:
     def __init__(self, args):
         every, group = guard.rows(args.data)
         t = guard.Judged(every, guard.left_out(args.work, every, group, None, []), args.work)
-        new = np.array([r.source not in OLD and r.source != "requests" and (not r.source.startswith("written") or r.group.startswith(mr.OWN[:2])) for r in every])
+        new = np.array([r.source not in OLD and r.source != "requests" and (not r.source.startswith("written") or r.group.startswith(mr.NEW)) for r in every])
         keep = t.of & ~t.judged & new
         fusion = json.loads((HERE.parent / "models" / "neural" / "config.json").read_text())["fusion"]["jailbreak"]
         linear = np.clip(t.linear[keep], -fusion["linear_limit"], fusion["linear_limit"])

@@ -45,7 +45,6 @@ SYSTEM_PROMPTS = 2.0    # times the weight: kind agent_system_prompt, the operat
 CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
 REQUESTS = 3000    # made requests, harmless
 MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000, "surrounded": 5000, "mixed": 6000}
-FURTHER = []    # folders of further written texts; for measuring what they are worth (left_out_groups.py --families)
 WRITTEN = {"attacks": (3, 1.0), "lookalikes": (3, 1.5)}    # draws of a record, and their weight
 HELD, FOLDS = 0.10, 5   # share of the groups that the neural's training keeps out, for calibration; folds of the linear model
 ROOM = 225      # tokens of a made window, by estimate
@@ -80,8 +79,8 @@ def messages(request):
         yield from (p for p in parts if p)
 
 
-def load(root, made=MADE, seed=11):
-    """(rows, harmful, inputs)"""
+def load(root, made=MADE, seed=11, further=()):
+    """(rows, harmful, inputs); `further`: folders of written texts besides those of texts/, written.LINEAR for the linear tier."""
     inputs, rows, harmful = [], [], []
     for folder, (name, weight) in ATTACK_FILES.items():
         for r in _read(root, folder, name, inputs):
@@ -112,16 +111,16 @@ def load(root, made=MADE, seed=11):
         rows.append(Row("korean-questions", r["text1"], 0, "", "ko", 1.0, None))
     rows = [r._replace(group=g) for r, g in zip(rows, clusters(rows))]
     rows += [Row("requests", r.text, 0, "", "", 1.0, f"request {r.group}") for r in requests_made.drawn(random.Random("harmless requests"), REQUESTS)]
-    rows += written_rows(random.Random("written"))
-    inputs += written.inputs()
+    rows += written_rows(random.Random("written"), further)
+    inputs += written.inputs() + [i for folder in further for i in written.inputs(sorted(folder.glob("*.txt")))]
     rows += make(rows, harmful, documents, made, seed)
     return rows, harmful, inputs
 
 
-def written_rows(rng):
-    """The texts of texts/, drawn anew with each `rng`."""
+def written_rows(rng, further=()):
+    """The texts of texts/ and of the folders `further`, drawn anew with each `rng`."""
     out = []
-    for record in [r for folder in (written.FOLDER, *FURTHER) for r in written.read(folder)]:
+    for record in [r for folder in (written.FOLDER, *further) for r in written.read(folder)]:
         source = "attacks" if record.attack else "lookalikes"
         draws, weight = WRITTEN[source]
         for text in dict.fromkeys(written.draw(rng, record) for _ in range(draws)):

@@ -1,12 +1,12 @@
 """The linear jailbreak model on sources that it was not trained on: five groups of sources, each left out once.
 
-    python left_out_groups.py [--final DIR] [--scores FILE.npz] [--data ../../shared/data] [--without NAME ...] [--choices '{"penalty": 1e-4}'] [--families] [--out FILE.json]
+    python left_out_groups.py [--final DIR] [--scores FILE.npz] [--data ../../shared/data] [--without NAME ...] [--choices '{"penalty": 1e-4}'] [--texts NAME ...] [--out FILE.json]
 
 Each family of attacks and each family of harmless texts weighs alike, whatever its number of rows. The threshold is where the
 mean rate of false alarms over the left-out harmless families is 3 %; the figure that choices are made by is the mean recall over
 the left-out families of attacks there. `--without` takes sources out of training altogether, to see what they are worth.
-`--families` adds the texts of texts/families and texts/further, which no English tier was trained on. Texts that were made around rows of other
-sources are left out with any group. No development file is opened.
+`--texts` names the folders of texts/ that are learnt besides, others than those of the model that ships (written.LINEAR). Texts that were made around
+rows of other sources are left out with any group. No development file is opened.
 """
 import argparse
 import hashlib
@@ -17,7 +17,6 @@ import pickle
 
 import numpy as np
 
-import jailbreak_data as jd
 import train_jailbreak_linear as linear
 import written
 from left_out_names import GROUPS, OLD  # noqa: F401, OLD for those who import this
@@ -76,14 +75,14 @@ def main():
     args.add_argument("--out", type=pathlib.Path)
     args.add_argument("--scores", type=pathlib.Path, help="also write the margins of all windows here (npz); NaN: of no group")
     args.add_argument("--final", type=pathlib.Path, help="also train the model of all sources, and one of four groups, with their tables: a folder")
-    args.add_argument("--families", action="store_true", help="also learn from texts/families and texts/further; writes no model")
+    args.add_argument("--texts", nargs="*", metavar="NAME", help="folders of texts/ in the place of written.LINEAR; writes no model")
     args.add_argument("--workers", type=int, default=2)
     args = args.parse_args()
-    if args.families and (args.final or args.scores):
-        raise SystemExit("--families only measures")
-    jd.FURTHER = [written.FAMILIES, written.FOLDER / "further"] if args.families else []
+    if args.texts is not None and (args.final or args.scores):
+        raise SystemExit("--texts only measures")
+    further = written.LINEAR if args.texts is None else tuple(written.FOLDER / name for name in args.texts)
     linear.CHOICES["rough"].update(args.choices)
-    rows, _, linear.STATE["inputs"] = linear.prepare(args.data)
+    rows, _, linear.STATE["inputs"] = linear.prepare(args.data, further=further)
     linear.build()
     scored, windows = {}, np.full(len(linear.STATE["of"]), np.nan)
     with multiprocessing.get_context("fork").Pool(args.workers) as pool:

@@ -4,8 +4,8 @@
 
 Rows are those of multilingual_rows.py; their families are left out in the five groups of multilingual_rows.group_of, and the model
 has all n-grams of the linear tier and its settings, and the calibration of models/jailbreak-linear. It is trained on these rows, a
-window each, and not on those of texts/multilingual, texts/families and texts/further, which the linear tier does not know either:
-the shipped model has seen more English. Writes --work/left-out-linear.npz: log odds by the SHA-256 of the text. Three minutes of one
+window each, with those of texts/linear and without those of texts/multilingual, which the linear tier does not know either: the
+shipped model has seen more English. Writes --work/left-out-linear.npz: log odds by the SHA-256 of the text. Three minutes of one
 idle core and 3 GB.
 Only train files are read.
 """
@@ -46,7 +46,8 @@ def margins(x, y, weight, mine, asked):
 
 def score(root, work):
     """Writes the file."""
-    rows = mr.guard_rows(root)
+    asked_of = mr.guard_rows(root)
+    rows = asked_of + mr.written_rows("linear")
     group = np.array([mr.group_of(mr.family(r)) for r in rows])
     known = np.array([not mr.is_own(r) for r in rows])
     keys = [features.keys(r.text.encode()) for r in rows]

@@ -15,8 +15,6 @@ development file is opened.
 """
 import argparse
 import collections
-import functools
-import hashlib
 import json
 import pathlib
 import random
@@ -25,13 +23,11 @@ import shutil
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 
-import attacks
-import data
 import figures_multilingual
 import jailbreak_data as jd
 import left_out_linear
+import multilingual_adapters as adapters
 import multilingual_heads as heads
 import multilingual_rows as mr
 import multilingual_trunk as trunk
@@ -48,6 +44,7 @@ CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "war
 # English texts of at most so many tokens whose log odds are within `band` of the threshold (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
 SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.487, "temperature": 1.0, "band": 1.5, "tokens": 1024}
+TASK = ("jailbreak", len(jd.LABELS))
 MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
 
 
@@ -67,62 +64,6 @@ def rows(root):
     return out + made, np.array(group + of)
 
 
-class Texts:
-    """Token ids, and the states behind the frozen layers, kept in a file."""
-
-    def __init__(self, texts, work):
-        tok = Tokenizer.from_file(str(heads.TRUNK / "tokenizer.json"))
-        tok.no_truncation()
-        tok.no_padding()
-        around = tok.encode("").ids
-        self.ids = [around[:-1] + e.ids[:CHOICES["tokens"]] + around[-1:] for e in tok.encode_batch(texts, add_special_tokens=False)]
-        self.n = np.array([len(i) for i in self.ids])
-        self.ends = np.cumsum(self.n)
-        self.work = work
-
-    @functools.cached_property
-    def states(self):
-        key = hashlib.sha256(json.dumps([self.ids, CHOICES["first"]]).encode()).hexdigest()[:12]
-        path = self.work / f"states-{key}.npy"
-        if not path.exists():
-            np.save(self.work / "part.npy", self.read(trunk.Lower(trunk.tensors(heads.TRUNK), CHOICES["first"]).eval()))
-            (self.work / "part.npy").replace(path)
-        return np.load(path, mmap_mode="r")
-
-    def batches(self, mine, size):
-        """Lists of rows of about one length, of at most `size` tokens with padding."""
-        out = [[]]
-        for i in mine[np.argsort(self.n[mine], kind="stable")]:
-            if out[-1] and self.n[i] * (len(out[-1]) + 1) > size:
-                out.append([])
-            out[-1].append(i)
-        return out
-
-    def read(self, lower):
-        out = np.empty((self.ends[-1], trunk.WIDTH), np.int16)
-        with torch.no_grad():
-            for batch in self.batches(np.arange(len(self.n)), CHOICES["batch"]):
-                real = self.real(batch)
-                ids = torch.ones(real.shape, dtype=torch.long)
-                for j, i in enumerate(batch):
-                    ids[j, :self.n[i]] = torch.tensor(self.ids[i])
-                x = lower(ids, real).to(trunk.KEPT).view(torch.int16).numpy()
-                for j, i in enumerate(batch):
-                    out[self.ends[i] - self.n[i]:self.ends[i]] = x[j, :self.n[i]]
-        return out
-
-    def real(self, batch):
-        return torch.arange(int(self.n[batch].max()))[None] < torch.tensor(self.n[batch])[:, None]
-
-    def load(self, batch):
-        """(states, which are real) of a batch."""
-        real = self.real(batch)
-        x = torch.zeros(*real.shape, trunk.WIDTH, dtype=trunk.HALF)
-        for j, i in enumerate(batch):
-            x[j, :self.n[i]] = torch.from_numpy(np.array(self.states[self.ends[i] - self.n[i]:self.ends[i]])).view(trunk.KEPT).to(trunk.HALF)
-        return x, real
-
-
 def weights(every, y):
     """Families weigh by the root of their size, those of other languages more."""
     part = [(mr.family(r), r.label) for r in every]
@@ -130,70 +71,18 @@ def weights(every, y):
     return np.array([r.weight ** 0.5 / count[p] ** 0.5 * (CHOICES["judged"] if heads.is_judged(r) else 1.0) for r, p in zip(every, part)])
 
 
-def epoch(texts, mine, rng):
-    """Batches of texts of like length, in a random order."""
-    order = rng.permutation(mine)
-    batches = [b for at in range(0, len(order), 2400) for b in texts.batches(order[at:at + 2400], CHOICES["batch"])]
-    rng.shuffle(batches)
-    return batches
-
-
 def train(texts, y, w, mine):
-    """Adapters and head; what counts is their running mean over the later part of the training.
-
-    After the first epoch, rows that were judged right within `unsure` are drawn with the chance `again` and weigh more in its place:
-    the same gradient on the mean, of fewer texts."""
-    torch.manual_seed(CHOICES["seed"])
-    rng = np.random.default_rng(CHOICES["seed"])
-    model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"]).train()
+    """Adapters and head; both labels weigh alike."""
     own = w.copy()
     for label in (0, 1):
         own[mine[y[mine] == label]] *= len(mine) / 2 / own[mine[y[mine] == label]].sum()
-    adapters, head = model.parts()
-    optimizer = torch.optim.AdamW([{"params": adapters, "lr": CHOICES["rate"], "weight_decay": CHOICES["decay"]},
-                                   {"params": head, "lr": 2 * CHOICES["rate"], "weight_decay": 0.01}], betas=(0.9, 0.98))
-    rates = [part["lr"] for part in optimizer.param_groups]
-    total, done, mean, chance = texts.n[mine].sum() * CHOICES["epochs"], 0.0, None, np.ones(len(y))
-    while done < total:
-        drawn = chance.copy()
-        for batch in epoch(texts, mine[rng.random(len(mine)) < drawn[mine]], rng):
-            if done >= total:
-                break
-            z, right = model(*texts.load(batch)), torch.tensor(y[batch])
-            loss = torch.nn.functional.cross_entropy(z, right, reduction="none", label_smoothing=CHOICES["smoothing"])
-            optimizer.zero_grad(set_to_none=True)
-            (loss * torch.tensor(own[batch] / drawn[batch] * drawn[mine].mean(), dtype=torch.float32)).mean().backward()
-            torch.nn.utils.clip_grad_norm_(adapters + head, 1.0)
-            for part, rate in zip(optimizer.param_groups, rates):
-                part["lr"] = rate * min(1, done / total / CHOICES["warmup"]) * max(0.02, 1 - done / total)
-            optimizer.step()
-            off = 1 - z.detach().float().softmax(-1)[torch.arange(len(batch)), right].numpy()
-            chance[batch] = np.where(off > CHOICES["unsure"], 1.0, CHOICES["again"])
-            done += (texts.n[batch] / drawn[batch]).sum()
-            if done > 0.4 * total:
-                mean = averaged(mean, adapters + head)
-    with torch.no_grad():
-        for p, m in zip(adapters + head, mean):
-            p.copy_(m)
-    return model.eval()
-
-
-def averaged(mean, parameters):
-    if mean is None:
-        return [p.detach().clone() for p in parameters]
-    for m, p in zip(mean, parameters):
-        m.lerp_(p.detach(), CHOICES["average"])
-    return mean
+    return adapters.train(texts, y, own, mine, CHOICES, *TASK)
 
 
 def ask(model, texts, mine):
     """Log odds of the rows `mine`."""
-    z = np.full(len(texts.n), np.nan)
-    with torch.no_grad():
-        for batch in texts.batches(mine, 2 * CHOICES["batch"]):
-            x = model(*texts.load(batch)).numpy()
-            z[batch] = x[:, 1] - x[:, 0]
-    return z[mine]
+    z = adapters.logits(model, texts, mine)
+    return z[:, 1] - z[:, 0]
 
 
 def left_out(work, every, group, texts, groups):
@@ -207,7 +96,7 @@ def left_out(work, every, group, texts, groups):
             path = KEPT / path.name
         if not path.exists() and g in groups:
             model = train(texts, y, w, np.nonzero(group != g)[0])
-            heads.save(work / f"group{g}.safetensors", trained(model))
+            heads.save(work / f"group{g}.safetensors", adapters.trained(model))
             np.savez_compressed(path, odds=ask(model, texts, asked).astype(np.float32), text=np.array([known[i] for i in asked], "S"))
             print(f"group {g}", flush=True)
         if path.exists():
@@ -237,24 +126,13 @@ def final(work, every, texts, mixture):
         return shipped(mixture)
     if not path.exists():
         model = train(texts, y, weights(every, y), np.arange(len(every)))
-        heads.save(path, trained(model))
-    return load(path)
-
-
-def trained(model):
-    """Its adapters and head by name."""
-    return {k: v for k, v in model.state_dict().items() if k.startswith("out.") or k.endswith((".A", ".B"))}
-
-
-def load(path):
-    model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"])
-    model.load_state_dict(heads.load(path), strict=False)
-    return model.eval()
+        heads.save(path, adapters.trained(model))
+    return adapters.load(path, CHOICES, *TASK)
 
 
 def shipped(mixture):
     """The model that ships, as `ship` was given it."""
-    model = trunk.Upper(trunk.tensors(heads.TRUNK), CHOICES["first"], CHOICES["rank"], CHOICES["alpha"])
+    model = adapters.model_of(CHOICES, *TASK)
     tensors = heads.load(heads.MODEL / "adapters.safetensors")
     tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] - mixture.bias()
     model.take(tensors)
@@ -391,7 +269,7 @@ def apart(args, model, mixture):
     """What is found of texts/multilingual_test by kind and script, with the linear tier that ships."""
     records = written.read(written.FOLDER / "multilingual_test")
     texts = [r.text for r in records]
-    z = mixture.of(ask(model, Texts(texts, args.work), np.arange(len(texts))), mr.shipped_linear(args.binary, texts))
+    z = mixture.of(ask(model, adapters.Texts(texts, args.work, CHOICES), np.arange(len(texts))), mr.shipped_linear(args.binary, texts))
     out = {}
     for place, foreign in (("other scripts", True), ("Latin script", False)):
         for kind in ("hidden_test", "direct_test", "carrier", "lookalike"):
@@ -452,7 +330,7 @@ def main():
     torch.set_num_threads(args.threads)
     args.work.mkdir(parents=True, exist_ok=True)
     every, group = rows(args.data)
-    texts = Texts([r.text for r in every], args.work)
+    texts = adapters.Texts([r.text for r in every], args.work, CHOICES)
     if args.groups == []:
         return print(f"{len(texts.states)} tokens")
     z = left_out(args.work, every, group, texts, range(mr.GROUPS) if args.groups is None else args.groups)

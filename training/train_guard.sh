@@ -28,10 +28,9 @@ step() {
     touch "$work/done/$name"
 }
 
-step left_out_linear "$py" left_out_linear.py --data "$data" --work "$work/multilingual"
 if [ "$mode" = --left-out ]; then
     step left_out_groups "$py" left_out_groups.py --data "$data" --out "$work/left_out_groups.json"
-    step left_out_families "$py" left_out_groups.py --data "$data" --families --out "$work/left_out_families.json"
+    step left_out_without "$py" left_out_groups.py --data "$data" --texts --out "$work/left_out_without.json"
     step guard_families "$py" guard_families.py --data "$data" --work "$work/families"
     exit 0
 fi
@@ -39,6 +38,7 @@ step groups "$py" left_out_groups.py --data "$data" --final "$work/linear" --sco
 step build_before ../tools/build.sh release semroute
 step margins "$py" guard_margins.py --trunk ../models/all-MiniLM-L6-v2 --data "$data" --work "$work/guard"
 step guard "$py" calibrate_guard.py --data "$data" --work "$work/guard" --scores "$work/groups.npz" --linear "$work/linear" --out "$work/left_out.npz"
+step left_out_linear "$py" left_out_linear.py --data "$data" --work "$work/multilingual"
 step legal "$py" guard_legal.py --data "$data" --work "$work/legal"
 step build_after ../tools/build.sh release semroute
 step system "$py" calibrate_system.py --data "$data" --scores "$work/left_out.npz"

@@ -20,6 +20,7 @@ import features
 import fit
 import jailbreak_data as jd
 import table
+import written
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHOICES = {
@@ -39,8 +40,8 @@ LEFT_OUT_HARMLESS = ["benign-prompts", "benign-real-users", "tools-metatool", "c
 STATE = {}
 
 
-def prepare(root, made=jd.MADE):
-    rows, harmful, inputs = jd.load(root, made)
+def prepare(root, made=jd.MADE, further=written.LINEAR):
+    rows, harmful, inputs = jd.load(root, made, further=further)
     sample = [(i, k, p) for i, r in enumerate(rows) for k, p in enumerate(jd.pieces(r.text))]
     STATE.update(rows=rows, of=np.array([i for i, _, _ in sample]), keys=[features.keys(p.encode()) for _, _, p in sample],
                  y=np.array([r.label for r in rows]))

@@ -9,7 +9,8 @@ import pathlib
 import re
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "texts"
-FAMILIES = FOLDER / "families"                 # texts that no English tier was trained on (guard_families.py)
+FAMILIES = FOLDER / "families"                 # texts that models/neural was not trained on (guard_families.py), nor on those of the other two
+LINEAR = (FAMILIES, FOLDER / "further", FOLDER / "linear")    # folders that the linear tier reads besides
 HARMLESS = {"lookalike", "long", "carrier"}     # kinds; all others are attacks
 Record = collections.namedtuple("Record", "name text kind lang attack")
 HEAD = re.compile(r"%% kind=(\w+) lang=(\w+)")
@@ -43,7 +44,7 @@ def inputs(paths=None):
     out = []
     for path in sorted(paths or FOLDER.glob("*.txt")):
         content = path.read_bytes()
-        n = sum(1 for line in content.split(b"\n") if (line.startswith(b"%%") if path.parent == FOLDER else b"\t" in line))
+        n = sum(1 for line in content.split(b"\n") if (line.startswith(b"%%") if path.is_relative_to(FOLDER) else b"\t" in line))
         out.append((f"training/{path.relative_to(FOLDER.parent)}", n, hashlib.sha256(content).hexdigest()))
     return out
 
