@@ -16,7 +16,7 @@ import numpy as np
 import figures_common as common
 import jailbreak_data as jd
 
-RATE = 0.005  # half of what users' texts have: a source that is unlike these may have more
+RATE = 0.004  # less than users' texts have: a source that is unlike these may have more
 HARMLESS = {
     "benign-lobe-agents": lambda r: r["kind"] == "agent_system_prompt",
     "benign-llmwarden": lambda r: r["kind"] == "roleplay",
@@ -30,7 +30,7 @@ POINT = math.log(common.THRESHOLD / (1 - common.THRESHOLD))
 WORDS = """
 Texts of the roles system and developer, and instructions, have a calibration of their own: their log odds are lowered by
 a shift, so that a rule's threshold means the same in each role. The shift is chosen on system prompts and personas, each
-source scored by models that were not trained on it: at the threshold 0.7, 0.5 % of them remain, as the mean over the
+source scored by models that were not trained on it: at the threshold 0.7, 0.4 % of them remain, as the mean over the
 sources. "Left out" is a source's rate at the shift that the other sources alone would choose.
 
 The price is recall: an attack that a client writes in the system role is found less often than in a message of a user.

@@ -1,11 +1,10 @@
 """What the domain head of models/neural-multilingual is worth as a second opinion on English texts, on rows that no tier has seen.
 
     python held_domain.py --out LINEAR.npz
-    python multilingual_domain.py --parts held --work DIR
     python domain_second.py --linear LINEAR.npz --work DIR [--binary ../build/semroute] [--data ../../shared/data]
 
-The rows are those that training of models/neural kept out: the linear tier's answers are by held_domain.py, those of the second one by
-`multilingual_domain.py --parts held`. Where the first answer's best probability is below a bar, the logarithms of both are added with weights. --work is
+The rows are those that training of models/neural kept out: the linear tier's answers are by held_domain.py, and the head is trained
+here without them. Where the first answer's best probability is below a bar, the logarithms of both are added with weights. --work is
 that of multilingual_domain.py. Chooses nothing by itself and writes nothing.
 """
 import argparse
@@ -22,12 +21,13 @@ import data
 import fit
 import jailbreak_data as jd
 import multilingual_domain as md
+import multilingual_heads as heads
 import multilingual_rows as mr
 import neural_domain
 
 HERE = pathlib.Path(__file__).resolve().parent
 CERTAIN = 0.9    # of the linear tier, which then answers alone
-BARS, WEIGHTS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.1), ((0.7, 0.3), (0.6, 0.4), (0.5, 0.5), (0.4, 0.6), (0.3, 0.7))
+BARS, WEIGHTS = (0.5, 0.6, 0.7, 0.9), ((0.8, 0.2), (0.7, 0.3), (0.6, 0.4), (0.5, 0.5), (0.4, 0.6))
 
 
 def mixed(parts, temperature=1.0):
@@ -59,9 +59,12 @@ def first_answers(args, kept):
 
 def second_answers(args, kept):
     every = md.rows(args.data)
-    asked = [r.text for r, out in zip(every, md.kept_out(args.data, every)) if out]
-    z = dict(zip(asked, np.load(args.work / "domain-held.npz")["z"]))
-    z = np.array([z[jd.window(r.text, random.Random(r.text), mr.TOKENS, 1.0)] for r in kept])
+    windows = [jd.window(r.text, random.Random(r.text), mr.TOKENS, 1.0) for r in kept]
+    task = heads.Task(every, mr.features(args.binary, args.work, [r.text for r in every]))
+    seen = ~np.isin([r.text for r in every], windows)
+    w = md.weights(task, md.CHOICES["own"])
+    head = heads.train(task.x[seen], task.y[seen], w[seen], len(data.LABELS), md.form(md.CHOICES))
+    z = heads.logits(head, mr.features(args.binary, args.work, windows))
     return fit.probabilities(z, fit.fit_temperature(z, np.array([r.label for r in kept])))
 
 

@@ -122,9 +122,9 @@ def models(binary):
     found = []
     for model in json.loads(run(binary, "models", "list", "--json")):
         digest = model.get("sha256")
-        folder = pathlib.Path(model.get("where") or "")
-        if (folder / "adapters.safetensors").exists():
-            digest = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(folder.glob("*.safetensors")))).hexdigest()
+        weights = pathlib.Path(model.get("where") or "") / "adapters.safetensors"
+        if weights.exists():
+            digest = hashlib.sha256(weights.read_bytes()).hexdigest()
         if digest and digest != "-":
             found.append(f"{model['name']} {digest[:16]}")
     return found

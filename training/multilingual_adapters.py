@@ -1,5 +1,5 @@
-"""Trains low-rank adapters in the upper layers of multilingual-e5-small and a head on the mean of their last rows: the part that the
-guard (multilingual_guard.py) and the domain (multilingual_domain.py) have in common.
+"""Trains low-rank adapters in the upper layers of multilingual-e5-small and a head on the mean of their last rows, for any labels; which
+texts and what of the answers is multilingual_guard.py's.
 
 Each text is one window. The frozen layers' states are computed once and kept in a file. `choices` below are a task's CHOICES: first,
 rank, alpha, rate, epochs, warmup, decay, smoothing, batch (tokens, with padding), unsure, again, tokens (of a window), average, seed.

@@ -18,7 +18,7 @@ import multilingual_rows as mr
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODEL, TRUNK = HERE.parent / "models" / "neural-multilingual", HERE.parent / "models" / "multilingual-e5-small"
-JUDGED = 3.0    # how much more a text weighs that these heads are for
+CHOICES = {"judged": 3.0, "seed": 7, "batch": 384}
 MAPPING = {"domain": ("category_mapping.json", "category_to_idx", "idx_to_category", data.LABELS),
            "jailbreak": ("jailbreak_type_mapping.json", "label_to_idx", "idx_to_label", jd.LABELS)}
 
@@ -31,11 +31,64 @@ def is_judged(row):
 def weights(rows, families):
     """Families weigh by the root of their size, texts that these heads are for more than others."""
     count = collections.Counter(families)
-    w = np.array([r.weight ** 0.5 / count[f] ** 0.5 * (JUDGED if is_judged(r) else 1.0) for r, f in zip(rows, families)])
+    w = np.array([r.weight ** 0.5 / count[f] ** 0.5 * (CHOICES["judged"] if is_judged(r) else 1.0) for r, f in zip(rows, families)])
     y = np.array([r.label for r in rows])
     for label in set(y.tolist()):
         w[y == label] /= w[y == label].sum()
     return w * len(rows) / len(set(y.tolist()))
+
+
+class Head(torch.nn.Module):
+    def __init__(self, labels, hidden, drop=0.0):
+        super().__init__()
+        self.drop = drop
+        self.dense = torch.nn.Linear(384, hidden) if hidden else None
+        self.out = torch.nn.Linear(hidden or 384, labels)
+
+    def forward(self, x):
+        return self.out(self.dropped(torch.nn.functional.gelu(self.dense(self.dropped(x))))) if self.dense else self.out(x)
+
+    def dropped(self, x):
+        return torch.nn.functional.dropout(x, self.drop) if self.drop and self.training else x
+
+
+def train(x, y, w, labels, form):
+    """A head on vectors of length 1, which are spread by 20 so that weights are of common size; the factor is folded into it."""
+    torch.manual_seed(CHOICES["seed"])
+    torch.set_num_threads(1)
+    x, y, w = torch.tensor(x) * 20, torch.tensor(y), torch.tensor(w, dtype=torch.float32)
+    head = Head(labels, form["hidden"], form.get("drop", 0.0))
+    steps, size = form["steps"], CHOICES["batch"]
+    optimizer = torch.optim.AdamW(head.parameters(), lr=3e-3 if form["hidden"] else 2e-2, weight_decay=form["decay"] * 30)
+    plan = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=3e-3 if form["hidden"] else 2e-2, total_steps=steps)
+    order = torch.randperm(len(x))
+    for step in range(steps):
+        at = order[torch.arange(step * size, (step + 1) * size) % len(x)]
+        loss = (torch.nn.functional.cross_entropy(head(x[at]), y[at], reduction="none", label_smoothing=0.02) * w[at]).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        plan.step()
+    with torch.no_grad():
+        (head.dense or head.out).weight *= 20
+    return head.eval()
+
+
+def logits(head, x):
+    with torch.no_grad():
+        return head(torch.tensor(x)).numpy()
+
+
+class Task:
+    def __init__(self, rows, x):
+        self.rows, self.x = rows, x
+        self.y = np.array([r.label for r in rows])
+        self.part = [mr.family(r) for r in rows]              # what is left out together
+        self.family = [mr.counted(f) for f in self.part]      # what counts as much as any other in a rate
+        self.lang = np.array([r.lang for r in rows])
+        self.foreign = np.array([r.foreign for r in rows])
+        self.judged = np.array([is_judged(r) for r in rows])
+        self.w = weights(rows, self.part)
 
 
 def save(path, tensors):
@@ -69,13 +122,11 @@ def settings(task, temperature, dense=True, adapted=False):
             "temperature_alone": round(temperature, 4)}
 
 
-def put(task, tensors, head, fusion, adapter, second, folder=MODEL, file="adapters.safetensors"):
+def put(task, tensors, head, fusion, adapter, second, folder=MODEL):
     """A head of a folder, its settings and its mixtures in the place of those of that task; others stay. `adapter`: of the LoRA pairs
-    among the tensors, which replace those that are in `file`; `second`: as a second reader of English."""
-    for path in {folder / "adapters.safetensors", folder / file}:
-        mine = path.name == file
-        kept = {k: v for k, v in (load(path) if path.exists() else {}).items() if not k.startswith(f"{task}.") and not (mine and "lora_" in k)}
-        save(path, {**kept, **(tensors if mine else {})})
+    among the tensors, which replace those that are there; `second`: as a second reader of English."""
+    kept = load(folder / "adapters.safetensors")
+    save(folder / "adapters.safetensors", {**{k: v for k, v in kept.items() if not k.startswith(f"{task}.") and "lora_" not in k}, **tensors})
     config = json.loads((folder / "config.json").read_text())
     config["heads"][task], config["fusion"][task], config["fusion"][f"{task}_second"] = head, fusion, second
     for other in config["heads"].values():
@@ -83,11 +134,9 @@ def put(task, tensors, head, fusion, adapter, second, folder=MODEL, file="adapte
     settle(folder / "config.json", config)
     settle(folder / "adapter_config.json", {**json.loads((folder / "adapter_config.json").read_text()), **adapter})
     manifest = json.loads((folder / "manifest.json").read_text())
-    if file not in {f["path"] for f in manifest["files"]}:
-        manifest["files"].append({"path": file})
-    for f in manifest["files"]:
-        raw = (folder / f["path"]).read_bytes()
-        f.update(bytes=len(raw), sha256=hashlib.sha256(raw).hexdigest())
+    for file in manifest["files"]:
+        raw = (folder / file["path"]).read_bytes()
+        file.update(bytes=len(raw), sha256=hashlib.sha256(raw).hexdigest())
     settle(folder / "manifest.json", manifest)
 
 

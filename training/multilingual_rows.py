@@ -1,11 +1,15 @@
-"""Rows for what is trained on multilingual-e5-small.
+"""Rows for what is trained on multilingual-e5-small, and the trunk's vectors of them, computed by the built binary and kept in shards.
 
-Train files, and the texts and frames written for training, no other. Each text is cut to one window. What is judged of the rows is
-multilingual_guard.py's and multilingual_domain.py's.
+    /usr/bin/python3 multilingual_rows.py --binary ../build/semroute --work DIR [--data ../../shared/data]
+
+Train files, and the texts and frames written for training, no other. Each text is cut to one window. Goes on where it stopped:
+a text that was read is found by its SHA-256. What is judged of the rows is multilingual_guard.py's and multilingual_domain.py's.
 """
+import argparse
 import collections
 import hashlib
 import json
+import pathlib
 import random
 import subprocess
 import tempfile
@@ -19,14 +23,16 @@ import jailbreak_data as jd
 import left_out_names
 import written
 
+HERE = pathlib.Path(__file__).resolve().parent
 LINEAR = "left-out-linear.npz"   # of left_out_linear.py
-TOKENS = 225            # of a window, by estimate
+SHARD, PRECISION, TOKENS = 1000, "int8", 225
 MOST = 60               # English rows of a source and a label
 MOST_FOREIGN = 400      # other rows of a source and a label
 MOST_WRITTEN = 1500     # as many of what was written for training
 GUARD_MOST, GUARD_MOST_FOREIGN = 300, 500   # the same of guard_rows, which has all that was written
 FRAMED = 700            # attacks of frames of attacks.py in guard_rows, and as many look-alikes
 MADE = 1200             # attacks, and as many look-alikes, from frames of attacks.py in other languages
+DOMAIN = {"mmlu-pro": 3000, "mmlu": 2500, "longfact": 900, "gaokao-zh": 9999, "exemplars": 9999, "requests": 2500}
 GROUPS = len(left_out_names.GROUPS)
 # collections that those groups do not have
 FURTHER = {"intent-clinc150": 0, "pii-presidio": 1, "domain-gaokao-zh": 2, "routing-gsm8k": 2, "chat-rag-bills": 3, "domain-mmlu": 3}
@@ -154,9 +160,12 @@ def jailbreak_rows(root):
 
 def domain_rows(root):
     rows, _ = data.load(root)
-    ids, out = data.clusters(rows), []
+    ids, taken, out = data.clusters(rows), collections.Counter(), []
     for i in sorted(range(len(rows)), key=lambda i: data.chance(rows[i].text, "multilingual")):
         r = rows[i]
+        taken[r.source] += 1
+        if taken[r.source] > DOMAIN[r.source]:
+            continue
         text = jd.window(r.text, random.Random(r.text), TOKENS, 1.0)
         foreign = is_foreign(text)
         lang = "zh" if r.source == "gaokao-zh" else ""
@@ -164,8 +173,42 @@ def domain_rows(root):
     return list({r.text: r for r in out}.values())
 
 
+def load(root):
+    return jailbreak_rows(root) + domain_rows(root)
+
+
 def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def embed(binary, texts, precision=PRECISION):
+    """[n, 384] at length 1."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in texts)
+        file.flush()
+        done = subprocess.run([binary, "embed", "--model", "multilingual", "--precision", precision, "--threads", "1", "--jsonl", file.name],
+                              capture_output=True, text=True, check=True)
+    return np.array([json.loads(line)["embedding"] for line in done.stdout.splitlines()], np.float32)
+
+
+def features(binary, work, texts):
+    """The vectors of texts, from the shards where they are there, else computed and kept."""
+    work.mkdir(parents=True, exist_ok=True)
+    known = {}
+    for path in sorted(work.glob("[0-9]*.npz")):
+        shard = np.load(path)
+        known.update(zip(shard["text"].tolist(), shard["x"]))
+    missing = sorted({digest(t): t for t in texts if digest(t) not in known}.items())
+    number = len(list(work.glob("[0-9]*.npz")))
+    for at in range(0, len(missing), SHARD):
+        mine = missing[at:at + SHARD]
+        x = embed(binary, [t for _, t in mine])
+        np.savez(work / "part.npz", x=x, text=[d for d, _ in mine])
+        (work / "part.npz").replace(work / f"{number:04d}.npz")
+        known.update(zip((d for d, _ in mine), x))
+        number += 1
+        print(json.dumps({"texts": at + len(mine), "of": len(missing)}), flush=True)
+    return np.array([known[digest(t)] for t in texts])
 
 
 def linear(work, texts):
@@ -183,3 +226,21 @@ def shipped_linear(binary, texts):
         done = subprocess.run([binary, "classify", "--task", "jailbreak", "--tier", "linear", "--jsonl", file.name], capture_output=True, text=True, check=True)
     p = np.clip([json.loads(line)["score"] for line in done.stdout.splitlines()], 1e-7, 1 - 1e-7)
     return np.log(p / (1 - p))
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--binary", default=HERE.parent / "build" / "semroute", type=pathlib.Path)
+    args.add_argument("--work", required=True, type=pathlib.Path)
+    args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
+    args = args.parse_args()
+    rows = load(args.data)
+    for task in ("jailbreak", "domain"):
+        mine = [r for r in rows if r.task == task]
+        print(task, len(mine), "foreign", sum(r.foreign for r in mine), collections.Counter((r.source, r.label if task == "jailbreak" else 0) for r in mine).most_common(90))
+        print(collections.Counter((r.lang, r.label) for r in mine if task == "jailbreak").most_common(80))
+    features(args.binary, args.work, [r.text for r in rows])
+
+
+if __name__ == "__main__":
+    main()

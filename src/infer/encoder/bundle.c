@@ -3,8 +3,7 @@
  *
  * config.json names the trunk by the SHA-256 of its weights and, under `heads`, each head's pooling and
  * whether it reads the adapted layers; adapters.safetensors has the trunk's adapters, if any, in PEFT's names
- * and `TASK.dense`, `TASK.out` for each head. A head whose entry names another file as its `weights` has all
- * of that there, adapters of its own among it.
+ * and `TASK.dense`, `TASK.out` for each head.
  * What stands between logits and an answer (windows, thresholds, mixing with other tiers) is not read here.
  */
 #include "infer/encoder/private.h"
@@ -133,87 +132,42 @@ static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const str
     return load_matrices(e, from, name, head, labels.n, err);
 }
 
-/* The file of a head's tensors, as its entry names it. */
-static int weights_of(const struct sr_enc_json *json, sr_json_view value, char file[SR_ENC_NAME_MAX + 1],
-                      struct sr_err *err)
+static int load_heads(struct sr_encoder *e, struct sr_enc_adapter *adapter, const struct sr_enc_json *json,
+                      const char *folder, struct sr_err *err)
 {
-    sr_json_view v = sr_json_view_get(value, "weights");
-    snprintf(file, SR_ENC_NAME_MAX + 1, WEIGHTS);
-    if (sr_json_view_is_null(v))
-        return SR_OK;
-    bool fits = sr_json_view_is_string(v) && v.n <= SR_ENC_NAME_MAX;
-    if (fits)
-        file[sr_json_view_decode(v, file)] = '\0';
-    if (fits && file[0] && file[0] != '.' && !strchr(file, '/'))
-        return SR_OK;
-    return sr_err_set(err, SR_EPARSE, "%s: a head's `weights` is the name of a file in its folder", json->path);
-}
-
-static int name_of(const struct sr_enc_json *json, sr_json_view key, char name[SR_ENC_NAME_MAX / 2],
-                   struct sr_err *err)
-{
-    if (key.n >= SR_ENC_NAME_MAX / 2)
-        return sr_err_set(err, SR_ELIMIT, "%s: the name of a head is too long", json->path);
-    name[sr_json_view_decode(key, name)] = '\0';
-    return SR_OK;
-}
-
-/* The adapters of a file, and the heads that are in it: all that name no other, or the one `alone`. */
-static int load_file(struct sr_encoder *e, const struct sr_enc_json *json, const char *folder,
-                     const char *weights, const char *alone, struct sr_err *err)
-{
-    struct sr_enc_adapter adapter = {0};
-    struct sr_enc_source from = {.files = {&adapter.files}};
+    struct sr_enc_source from = {.files = {&adapter->files}};
     sr_json_view heads = sr_json_view_get(json->root, "heads"), key, value;
-    char name[SR_ENC_NAME_MAX / 2], file[SR_ENC_NAME_MAX + 1];
-    size_t at = 0;
-    int rc = sr_enc_adapter_open(&adapter, folder, weights, false, err);
-    if (rc == SR_OK && adapter.pairs)
-        rc = sr_enc_trunk_load(e, &adapter, err);
-    if (rc == SR_OK)
-        rc = sr_enc_adapter_check(&adapter, false, err);
-    while (rc == SR_OK && sr_json_view_next(heads, &at, &key, &value)) {
-        rc = name_of(json, key, name, err);
-        if (rc == SR_OK)
-            rc = weights_of(json, value, file, err);
-        if (rc == SR_OK && (alone ? strcmp(name, alone) == 0 : strcmp(file, weights) == 0))
-            rc = load_head(e, &from, &adapter, json, folder, name, value, err);
-    }
-    sr_enc_adapter_close(&adapter);
-    return rc;
-}
-
-/* The heads with weights of their own. */
-static int load_others(struct sr_encoder *e, const struct sr_enc_json *json, const char *folder,
-                       struct sr_err *err)
-{
-    sr_json_view heads = sr_json_view_get(json->root, "heads"), key, value;
-    char name[SR_ENC_NAME_MAX / 2], file[SR_ENC_NAME_MAX + 1];
-    size_t at = 0;
+    char name[SR_ENC_NAME_MAX / 2];
+    size_t at = 0, n = 0;
     int rc = SR_OK;
     while (rc == SR_OK && sr_json_view_next(heads, &at, &key, &value)) {
-        rc = name_of(json, key, name, err);
-        if (rc == SR_OK)
-            rc = weights_of(json, value, file, err);
-        if (rc == SR_OK && strcmp(file, WEIGHTS) != 0)
-            rc = load_file(e, json, folder, file, name, err);
+        if (key.n >= sizeof name)
+            return sr_err_set(err, SR_ELIMIT, "%s: the name of a head is too long", json->path);
+        name[sr_json_view_decode(key, name)] = '\0';
+        rc = load_head(e, &from, adapter, json, folder, name, value, err);
+        n++;
     }
+    if (rc == SR_OK && n == 0)
+        rc = sr_err_set(err, SR_EPARSE, "%s: `heads` is missing or empty", json->path);
     return rc;
 }
 
 int sr_enc_bundle_load(struct sr_encoder *e, const char *folder, const char *sha256, struct sr_err *err)
 {
     struct sr_enc_json json;
-    size_t before = e->info.n_heads;
+    struct sr_enc_adapter adapter = {0};
     int rc = sr_enc_json_open(&json, folder, "config.json", false, err);
     if (rc == SR_OK)
         rc = check_trunk(e, &json, sha256, err);
     if (rc == SR_OK)
-        rc = load_file(e, &json, folder, WEIGHTS, NULL, err);
+        rc = sr_enc_adapter_open(&adapter, folder, WEIGHTS, false, err);
+    if (rc == SR_OK && adapter.pairs)
+        rc = sr_enc_trunk_load(e, &adapter, err);
     if (rc == SR_OK)
-        rc = load_others(e, &json, folder, err);
-    if (rc == SR_OK && e->info.n_heads == before)
-        rc = sr_err_set(err, SR_EPARSE, "%s: `heads` is missing or empty", json.path);
+        rc = sr_enc_adapter_check(&adapter, false, err);
+    if (rc == SR_OK)
+        rc = load_heads(e, &adapter, &json, folder, err);
+    sr_enc_adapter_close(&adapter);
     sr_enc_json_close(&json);
     return rc;
 }

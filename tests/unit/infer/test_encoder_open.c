@@ -775,63 +775,6 @@ static void which_heads_are_adapted(void **state)
     heads_refused("bundle", SR_EPARSE, "`adapted`");
 }
 
-/* What the head says of one text. */
-static void says(struct sr_encoder *e, const char *head, float out[8])
-{
-    static const int32_t ids[] = {4, 41, 78, 115, 152, 9, 46};
-    struct sr_encoder_item item = {.ids = ids, .n_ids = sizeof ids / sizeof *ids};
-    struct sr_encoder_work *work;
-    int h = sr_encoder_find_head(e, head);
-    assert_true(h >= 0);
-    item.heads = 1u << h;
-    item.out[h] = out;
-    memset(out, 0, 8 * sizeof *out);
-    assert_int_equal(sr_encoder_work_new(&work, (size_t)1 << 24), 0);
-    assert_int_equal(sr_encoder_run(e, NULL, work, &item, 1, NULL), 0);
-    sr_encoder_work_free(work);
-}
-
-/* A head with weights of its own has adapters of its own: here those that the others had before one of theirs
- * became zeros. */
-static void weights_of_its_own(void **state)
-{
-    static const char *const names[] = {"../bundle/own.safetensors", ".own", ""};
-    float domain[8], jailbreak[8], now[8];
-    char changed[100];
-    (void)state;
-    copy("bert-upper");
-    edit("bundle/config.json", "\"adapted\": false", "\"adapted\": true");
-    struct sr_encoder *e = open_upper();
-    size_t bytes = sr_encoder_info(e)->weight_bytes;
-    says(e, "domain", domain);
-    says(e, "jailbreak", jailbreak);
-    sr_encoder_unref(e);
-    shell("cd '%s/bundle' && cp adapters.safetensors own.safetensors && truncate -s -128 adapters.safetensors && "
-          "head -c 128 /dev/zero >> adapters.safetensors",
-          folder);
-    edit("bundle/config.json", "\"jailbreak\": {", "\"jailbreak\": {\"weights\": \"own.safetensors\",");
-    e = open_upper();
-    assert_int_equal(sr_encoder_info(e)->n_heads, 5);
-    assert_true(is_adapted(e, "domain") && is_adapted(e, "jailbreak") && !is_adapted(e, "pii"));
-    assert_true(sr_encoder_info(e)->weight_bytes > bytes);
-    says(e, "jailbreak", now);
-    assert_memory_equal(now, jailbreak, sizeof now);
-    says(e, "domain", now);
-    assert_memory_not_equal(now, domain, sizeof now);
-    sr_encoder_unref(e);
-    edit("bundle/config.json", "own.safetensors", "none.safetensors");
-    heads_refused("bundle", SR_ENOENT, "none.safetensors");
-    edit("bundle/config.json", "none.safetensors", "NAME");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(changed, sizeof changed, "\"%s\"", names[i]);
-        edit("bundle/config.json", "\"NAME\"", changed);
-        heads_refused("bundle", SR_EPARSE, "`weights`");
-        edit("bundle/config.json", changed, "\"NAME\"");
-    }
-    edit("bundle/config.json", "\"NAME\"", "1");
-    heads_refused("bundle", SR_EPARSE, "`weights`");
-}
-
 #define UPPER_ITEMS  6u
 #define UPPER_HEADS  5u
 #define UPPER_FLOATS (7u * 40u)
@@ -920,7 +863,6 @@ int main(void)
         cmocka_unit_test(the_ceiling),
         cmocka_unit_test(a_mixed_batch),
         cmocka_unit_test(which_heads_are_adapted),
-        cmocka_unit_test(weights_of_its_own),
         cmocka_unit_test(two_trunks_in_a_batch),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
