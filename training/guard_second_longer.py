@@ -40,13 +40,17 @@ def texts_of(tiers, data):
     return {key: texts for key, texts in out.items() if len(texts) >= guard.LEAST}
 
 
+def near(z):
+    """Is it an alarm, or uncertain?"""
+    return z >= long.ODDS - guard.SECOND["band"]
+
+
 def read(args):
     tiers = long.Tiers(args)
     families = [(label, name, long.GROUP[name], text) for (label, name), texts in texts_of(tiers, args.data).items() for text in texts]
     cut = {text: tiers.windows(text) for *_, text in families}
     tiers.read([text[a:b] for text, windows in cut.items() for a, b in windows])
     first = {text: long.before(tiers.part(group, text, cut[text], range(len(cut[text])))) for _, _, group, text in families}
-    near = lambda z: np.abs(z - long.ODDS) <= guard.SECOND["band"]  # noqa: E731
     asked = [(group, text) for _, _, group, text in families if near(first[text].max())]
     asked += [(group, text[a:b]) for _, _, group, text in families for (a, b), z in zip(cut[text], first[text]) if near(z)]
     tiers.second.read(asked)
@@ -62,8 +66,8 @@ def score(row, way):
     share, shift = WAYS[way]
     mixed = lambda z, own: (1 - share) * z + share * own + shift  # noqa: E731
     if way.startswith("whole"):
-        return mixed(top, row.whole) if abs(top - long.ODDS) <= guard.SECOND["band"] and np.isfinite(row.whole) else top
-    asked = (np.abs(row.first - long.ODDS) <= guard.SECOND["band"]) & np.isfinite(row.second)
+        return mixed(top, row.whole) if near(top) and np.isfinite(row.whole) else top
+    asked = near(row.first) & np.isfinite(row.second)
     return np.where(asked, mixed(row.first, row.second), row.first).max()
 
 

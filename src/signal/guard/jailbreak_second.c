@@ -30,12 +30,17 @@ static const struct sr_signal_question *decided(const struct sr_jailbreak_unit *
     return question && !question->neural && sr_signal_question_is_whole(question) ? question : NULL;
 }
 
+/* Is the first judgement uncertain, or an alarm? */
+static bool is_asked(const struct sr_jailbreak_models *models, float risk)
+{
+    return risk >= SR_RISK_SECOND_AT || sr_risk_distance(risk) <= models->second.band;
+}
+
 /* A short unit is read as a whole. */
 static size_t whole_text(const struct sr_jailbreak_models *models, struct sr_jailbreak_unit *unit,
                          struct sr_bytes text, float risk, struct sr_jailbreak_again *out)
 {
-    const struct sr_signal_question *question =
-        sr_risk_distance(risk) <= models->second.band ? decided(unit, text) : NULL;
+    const struct sr_signal_question *question = is_asked(models, risk) ? decided(unit, text) : NULL;
     size_t tokens = models->second.tokens;
     if (!question || question->text.n > tokens * SR_FUSION_TOKEN_BYTES ||
         sr_neural_scope(question->result).tokens > tokens)

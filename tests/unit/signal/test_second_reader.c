@@ -178,7 +178,7 @@ static void test_the_mixture(void **state)
     kit_close(&both);
 }
 
-/* Its word counts where the first is uncertain, and where the text is short and in English. */
+/* Its word counts where the first is an alarm or uncertain, and where the text is short and in English. */
 static void test_which_texts(void **state)
 {
     static const struct {
@@ -187,7 +187,8 @@ static void test_which_texts(void **state)
     } cases[] = {
         {MIXED "\"band\":100,\"tokens\":8}", ATTACK, false},
         {MIXED "\"band\":100,\"tokens\":20}", ATTACK, true},
-        {MIXED "\"band\":0}", ATTACK, false},
+        {MIXED "\"band\":0}", ATTACK, true},
+        {MIXED "\"band\":0}", PLAIN, false},
         {NULL, ATTACK, false},
     };
     (void)state;
@@ -273,7 +274,8 @@ static const struct sr_signal_result *run_units(struct kit *kit, const struct sr
     return kit->result;
 }
 
-/* Of a request the few texts with the highest risk, none of the system role, none beside a certain attack. */
+/* Of a request the few texts with the highest risk, none of the system role, none beside a certain attack that
+ * is not read again. */
 static void test_units(void **state)
 {
     enum { UNITS = SR_RISK_SECOND_TEXTS + 2 };
@@ -300,12 +302,14 @@ static void test_units(void **state)
         units[i].role = i < 2 ? SR_ROLE_SYSTEM : SR_ROLE_USER;
     assert_int_equal(run_units(&both, units, 4)->multilingual_bytes, units[2].text.n + units[3].text.n);
     kit_close(&both);
-    write_second(MIXED "\"band\":2}");
+    write_second(MIXED "\"band\":2,\"tokens\":20}");
     store = open_store();
     load_kit(&both, store, SR_CONFIG_MULTILINGUAL_AUTO);
     units[0] = (struct sr_signal_unit){.current = true, .role = SR_ROLE_USER, .text = sr_bytes_str(UNSURE)};
     assert_int_equal(run_units(&both, units, 1)->multilingual_bytes, strlen(UNSURE));
     units[1] = (struct sr_signal_unit){.current = true, .role = SR_ROLE_USER, .text = sr_bytes_str(ATTACK)};
+    assert_int_equal(run_units(&both, units, 2)->multilingual_bytes, strlen(UNSURE) + strlen(ATTACK));
+    units[1].text = sr_bytes_str(ATTACK " " ATTACK " " ATTACK);
     const struct sr_signal_result *result = run_units(&both, units, 2);
     assert_true(log_odds(result->hits[0].value) > log_odds(0.7) + 2); /* certain, or this test says nothing */
     assert_int_equal(result->multilingual_bytes, 0);
