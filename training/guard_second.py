@@ -90,8 +90,9 @@ def main():
     threshold = e.found(e.first, e.collected)["threshold"]
     print(f"collections, the second reader alone: {e.found(e.second, e.collected)['recall']:.1%}")
     for band in BANDS:
-        found = (f"{share}: {e.found(e.mixed(share, threshold, band), e.collected)['recall']:.1%}" for share in SHARES[1:])
-        print(f"collections, one share for all groups, chosen on no other rows, band {band}: {', '.join(found)}")
+        for name, use in (("collections", e.collected), ("collections and written texts", e.collected | True)):
+            found = (f"{share}: {e.found(e.mixed(share, threshold, band), use)['recall']:.1%}" for share in SHARES[1:])
+            print(f"{name}, one share for all groups, chosen on no other rows, band {band}: {', '.join(found)}")
     score = e.mixed(guard.SECOND["neural"], threshold)
     print(f"shift at a share of {guard.SECOND['neural']}: {threshold - e.found(score, e.collected)['threshold']:.3f}; "
           f"asked about {e.asked(threshold, e.collected):.0%} of these texts, {e.asked(threshold, e.collected & (e.y == 0)):.0%} of the harmless ones")
