@@ -56,14 +56,14 @@
 #define SR_RISK_ALONE_PASSAGES 256u
 
 /* A second reader is asked about a unit whose log odds are at least those of a risk of SR_RISK_SECOND_AT, as
- * rules' thresholds are near it, or no further below than a band; if the unit is short. So every alarm has been
- * read twice. How its answer joins the first judgement is in the config.json of its heads (struct
+ * rules' thresholds are near it, or no further below than a band; if the unit is short. So every alarm has
+ * been read twice. How its answer joins the first judgement is in the config.json of its heads (struct
  * sr_fusion_second), which may have another band and another number of tokens than these. Not of the system
  * role: its calibration is that of two tiers.
  *
- * Of a long unit it is asked about the windows from the same band on. Its own log odds count with weight SR_RISK_LONG_SECOND, those of
- * the first judgement, under the bar of the length, with the rest, and the sum is raised by
- * SR_RISK_LONG_SECOND_SHIFT.
+ * Of a long unit it is asked about the windows from the same band on. Its own log odds count with weight
+ * SR_RISK_LONG_SECOND, those of the first judgement, under the bar of the length, with the rest, and the sum
+ * is raised by SR_RISK_LONG_SECOND_SHIFT.
  *
  * Of a request SR_RISK_SECOND_TEXTS texts at most, those with the highest risk. */
 #define SR_RISK_SECOND_AT         0.70F

@@ -274,8 +274,8 @@ static const struct sr_signal_result *run_units(struct kit *kit, const struct sr
     return kit->result;
 }
 
-/* Of a request the few texts with the highest risk, none of the system role, none beside a certain attack that
- * is not read again. */
+/* Of a request the few texts with the highest risk, none of the system role, none beside a certain attack
+ * that is not read again. */
 static void test_units(void **state)
 {
     enum { UNITS = SR_RISK_SECOND_TEXTS + 2 };
