@@ -76,12 +76,12 @@ static double risk_of(struct kit *kit, const char *text)
     return run(kit, SR_SIGNAL_JAILBREAK, text)->hits[0].value;
 }
 
-/* English is read by the first neural classifier, bit for bit as without the other, also once that is open.
- */
+/* English that is no alarm is read by the first neural classifier, bit for bit as without the other, also
+ * once that is open. */
 static void test_english(void **state)
 {
     static const char *const texts[] = {
-        ENGLISH, "What is the capital of France?", "The naïveté of señor Müller, size: Größe",
+        "What is the capital of France?", "The naïveté of señor Müller, size: Größe",
         "The angles α and β of the triangle that Владимир drew are the same."};
     struct kit off, both;
     (void)state;
