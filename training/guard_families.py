@@ -6,8 +6,8 @@ The adapters stay. Heads are fitted on the first token's vectors of one window o
 of the texts of texts/families and of windows of long prompts, five times without a group of families (multilingual_rows.group_of),
 and asked about the families of that group that the adapters do not know. Each family weighs alike. Prints recall where harmless
 families raise a false alarm in 1, 3 and 6 % of their texts, the worst harmless family at 3 %, then the shares of texts/families that
-the tiers take for attacks at 0.7: no English tier was trained on these. Writes nothing but vectors into --work, and goes on where it
-stopped. Only train files are read.
+the tiers take for attacks at 0.7: models/neural was not trained on these, the linear tier and the second reader were. Writes nothing
+but vectors into --work, and goes on where it stopped. Only train files are read.
 """
 import argparse
 import collections

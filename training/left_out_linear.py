@@ -46,8 +46,7 @@ def margins(x, y, weight, mine, asked):
 
 def score(root, work):
     """Writes the file."""
-    asked_of = mr.guard_rows(root)
-    rows = asked_of + mr.written_rows("linear")
+    rows = mr.guard_rows(root) + mr.written_rows("linear")
     group = np.array([mr.group_of(mr.family(r)) for r in rows])
     known = np.array([not mr.is_own(r) for r in rows])
     keys = [features.keys(r.text.encode()) for r in rows]

@@ -1,5 +1,5 @@
-"""Trains low-rank adapters in the upper layers of multilingual-e5-small and a head on the mean of their last rows, for any labels; which
-texts and what of the answers is multilingual_guard.py's.
+"""Trains low-rank adapters in the upper layers of multilingual-e5-small and a head on the mean of their last rows. Which texts, and
+what becomes of the answers, is multilingual_guard.py's.
 
 Each text is one window. The frozen layers' states are computed once and kept in a file. `choices` below are a task's CHOICES: first,
 rank, alpha, rate, epochs, warmup, decay, smoothing, batch (tokens, with padding), unsure, again, tokens (of a window), average, seed.
@@ -73,8 +73,8 @@ class Texts:
         return x, real
 
 
-def model_of(choices, task, labels):
-    return trunk.Upper(trunk.tensors(heads.TRUNK), choices["first"], choices["rank"], choices["alpha"], task, labels)
+def model_of(choices):
+    return trunk.Upper(trunk.tensors(heads.TRUNK), choices["first"], choices["rank"], choices["alpha"])
 
 
 def epoch(texts, mine, rng):
@@ -85,14 +85,14 @@ def epoch(texts, mine, rng):
     return batches
 
 
-def train(texts, y, own, mine, choices, task, labels):
+def train(texts, y, own, mine, choices):
     """Adapters and head from the rows `mine`, which weigh `own`; what counts is their running mean over the later part of the training.
 
     After the first epoch, rows that were judged right within `unsure` are drawn with the chance `again` and weigh more in its place:
     the same gradient on the mean, of fewer texts."""
     torch.manual_seed(choices["seed"])
     rng = np.random.default_rng(choices["seed"])
-    model = model_of(choices, task, labels).train()
+    model = model_of(choices).train()
     adapters, head = model.parts()
     optimizer = torch.optim.AdamW([{"params": adapters, "lr": choices["rate"], "weight_decay": choices["decay"]},
                                    {"params": head, "lr": 2 * choices["rate"], "weight_decay": 0.01}], betas=(0.9, 0.98))
@@ -130,14 +130,13 @@ def averaged(mean, parameters, share):
     return mean
 
 
-def logits(model, texts, mine):
-    """[rows of `mine`, labels]"""
-    z = None
+def ask(model, texts, mine):
+    """Log odds of the rows `mine`."""
+    z = np.full(len(texts.n), np.nan)
     with torch.no_grad():
         for batch in texts.batches(mine, 2 * texts.size):
             x = model(*texts.load(batch)).numpy()
-            z = np.full((len(texts.n), x.shape[1]), np.nan, np.float32) if z is None else z
-            z[batch] = x
+            z[batch] = x[:, 1] - x[:, 0]
     return z[mine]
 
 
@@ -146,8 +145,8 @@ def trained(model):
     return {k: v for k, v in model.state_dict().items() if k.startswith("out.") or k.endswith((".A", ".B"))}
 
 
-def load(path, choices, task, labels):
+def load(path, choices):
     """What was saved of `trained`."""
-    model = model_of(choices, task, labels)
+    model = model_of(choices)
     model.load_state_dict(heads.load(path), strict=False)
     return model.eval()

@@ -44,7 +44,6 @@ CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "war
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
 SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.443, "temperature": 1.0, "band": 1.5, "tokens": 1024}
-TASK = ("jailbreak", len(jd.LABELS))
 MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
 
 
@@ -76,13 +75,7 @@ def train(texts, y, w, mine):
     own = w.copy()
     for label in (0, 1):
         own[mine[y[mine] == label]] *= len(mine) / 2 / own[mine[y[mine] == label]].sum()
-    return adapters.train(texts, y, own, mine, CHOICES, *TASK)
-
-
-def ask(model, texts, mine):
-    """Log odds of the rows `mine`."""
-    z = adapters.logits(model, texts, mine)
-    return z[:, 1] - z[:, 0]
+    return adapters.train(texts, y, own, mine, CHOICES)
 
 
 def left_out(work, every, group, texts, groups):
@@ -97,7 +90,7 @@ def left_out(work, every, group, texts, groups):
         if not path.exists() and g in groups:
             model = train(texts, y, w, np.nonzero(group != g)[0])
             heads.save(work / f"group{g}.safetensors", adapters.trained(model))
-            np.savez_compressed(path, odds=ask(model, texts, asked).astype(np.float32), text=np.array([known[i] for i in asked], "S"))
+            np.savez_compressed(path, odds=adapters.ask(model, texts, asked).astype(np.float32), text=np.array([known[i] for i in asked], "S"))
             print(f"group {g}", flush=True)
         if path.exists():
             file = np.load(path)
@@ -127,12 +120,12 @@ def final(work, every, texts, mixture):
     if not path.exists():
         model = train(texts, y, weights(every, y), np.arange(len(every)))
         heads.save(path, adapters.trained(model))
-    return adapters.load(path, CHOICES, *TASK)
+    return adapters.load(path, CHOICES)
 
 
 def shipped(mixture):
     """The model that ships, as `ship` was given it."""
-    model = adapters.model_of(CHOICES, *TASK)
+    model = adapters.model_of(CHOICES)
     tensors = heads.load(heads.MODEL / "adapters.safetensors")
     tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] - mixture.bias()
     model.take(tensors)
@@ -269,7 +262,7 @@ def apart(args, model, mixture):
     """What is found of texts/multilingual_test by kind and script, with the linear tier that ships."""
     records = written.read(written.FOLDER / "multilingual_test")
     texts = [r.text for r in records]
-    z = mixture.of(ask(model, adapters.Texts(texts, args.work, CHOICES), np.arange(len(texts))), mr.shipped_linear(args.binary, texts))
+    z = mixture.of(adapters.ask(model, adapters.Texts(texts, args.work, CHOICES), np.arange(len(texts))), mr.shipped_linear(args.binary, texts))
     out = {}
     for place, foreign in (("other scripts", True), ("Latin script", False)):
         for kind in ("hidden_test", "direct_test", "carrier", "lookalike"):

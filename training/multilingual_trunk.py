@@ -113,13 +113,13 @@ class Lower(nn.Module):
 
 
 class Upper(nn.Module):
-    """The layers from `first` on with adapters, and logits [texts, labels] of their mean."""
+    """The layers from `first` on with adapters, and logits [texts, 2] of their mean."""
 
-    def __init__(self, t, first, rank, alpha, task, labels):
+    def __init__(self, t, first, rank, alpha):
         super().__init__()
-        self.first, self.task = first, task
+        self.first = first
         self.layers = nn.ModuleList(Layer(t, i, rank, alpha / rank) for i in range(first, LAYERS))
-        self.out = nn.Linear(WIDTH, labels)
+        self.out = nn.Linear(WIDTH, 2)
 
     def forward(self, x, real):
         mask = mask_of(real)
@@ -134,8 +134,8 @@ class Upper(nn.Module):
         return [p for n, p in named if not n.startswith("out.")], [p for n, p in named if n.startswith("out.")]
 
     def export(self):
-        """What the bundle's file of weights holds."""
-        out = {f"{self.task}.out.weight": self.out.weight.detach() * SPREAD, f"{self.task}.out.bias": self.out.bias.detach()}
+        """What adapters.safetensors holds."""
+        out = {"jailbreak.out.weight": self.out.weight.detach() * SPREAD, "jailbreak.out.bias": self.out.bias.detach()}
         for number, layer in enumerate(self.layers, self.first):
             for short, name in LINEARS.items():
                 for pair in "AB":
@@ -145,8 +145,8 @@ class Upper(nn.Module):
     def take(self, tensors):
         """From what `export` has given."""
         with torch.no_grad():
-            self.out.weight.copy_(tensors[f"{self.task}.out.weight"] / SPREAD)
-            self.out.bias.copy_(tensors[f"{self.task}.out.bias"])
+            self.out.weight.copy_(tensors["jailbreak.out.weight"] / SPREAD)
+            self.out.bias.copy_(tensors["jailbreak.out.bias"])
             for number, layer in enumerate(self.layers, self.first):
                 for short, name in LINEARS.items():
                     for pair in "AB":

@@ -37,7 +37,7 @@ class Second:
         shutil.rmtree(root, ignore_errors=True)
         shutil.copytree(heads.MODEL, root / heads.MODEL.name)
         (root / "all-MiniLM-L6-v2").symlink_to(heads.TRUNK)
-        guard.ship(adapters.load(path, guard.CHOICES, *guard.TASK), self.mixture, root / heads.MODEL.name)
+        guard.ship(adapters.load(path, guard.CHOICES), self.mixture, root / heads.MODEL.name)
         return root
 
     def key(self, group, text):

@@ -56,8 +56,8 @@
 #define SR_RISK_ALONE_PASSAGES 256u
 
 /* A second reader is asked about a unit whose log odds are at least those of a risk of SR_RISK_SECOND_AT, as
- * rules' thresholds are near it, or no further below than a band; if the unit is short. So every alarm has
- * been read twice. How its answer joins the first judgement is in the config.json of its heads (struct
+ * rules' thresholds are near it, or no further below than a band; if the unit is short. So alarms are read
+ * twice, however high. How its answer joins the first judgement is in the config.json of its heads (struct
  * sr_fusion_second), which may have another band and another number of tokens than these. Not of the system
  * role: its calibration is that of two tiers.
  *
