@@ -1,5 +1,5 @@
-"""Trains low-rank adapters in the upper layers of multilingual-e5-small and a head on the mean of their last rows. Which texts, and
-what becomes of the answers, is multilingual_guard.py's.
+"""Trains low-rank adapters in the upper layers of multilingual-e5-small and a head on means of their last rows. Which texts, and what
+becomes of the answers, is multilingual_guard.py's.
 
 Each text is one window. The frozen layers' states are computed once and kept in a file. `choices` below are a task's CHOICES: first,
 rank, alpha, rate, epochs, warmup, decay, smoothing, batch (tokens, with padding), unsure, again, tokens (of a window), average, seed.

@@ -39,12 +39,12 @@ RISK = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
 RATE, POINT, LEAST = 0.03, 0.7, 20
 IN_ROLE = 0.004   # of personas and prompts in the system role, as in calibrate_system.py
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
-CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "warmup": 0.04, "decay": 0.05, "smoothing": 0.02, "batch": 4096,
-           "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "seed": 7}
+CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 2.2, "warmup": 0.04, "decay": 0.05, "smoothing": 0.02, "batch": 4096,
+           "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "sliding": trunk.SLIDING, "step": trunk.STEP, "seed": 7}
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
 SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.443, "temperature": 1.0, "band": 1.5, "tokens": 1024}
-MIXED = 250      # windows of long prompts made of a group's rows; half of them with an attack
+MIXED = 600      # windows of long prompts made of a group's rows; half of them with an attack
 
 
 def rows(root):
@@ -308,7 +308,8 @@ def ship(model, mixture, folder=heads.MODEL):
     """Adapters, head and mixture into a folder; the threshold is the log odds of POINT, the rest the temperature."""
     tensors = model.export()
     tensors["jailbreak.out.bias"] = tensors["jailbreak.out.bias"] + mixture.bias()
-    heads.put("jailbreak", tensors, heads.settings("jailbreak", 1 / mixture.factor, dense=False, adapted=True), mixture.fusion,
+    pooling = {"pooling": "sliding", "width": CHOICES["sliding"], "step": CHOICES["step"]}
+    heads.put("jailbreak", tensors, heads.settings("jailbreak", 1 / mixture.factor, dense=False, adapted=True, pooling=pooling), mixture.fusion,
               {"r": CHOICES["rank"], "lora_alpha": CHOICES["alpha"], "target_modules": sorted(trunk.LINEARS.values())}, SECOND, folder)
 
 

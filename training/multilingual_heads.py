@@ -116,9 +116,9 @@ def load(path):
     return out
 
 
-def settings(task, temperature, dense=True, adapted=False):
-    """Of a head that reads a window's mean, for config.json."""
-    return {"pooling": "mean", "normalize": True, "layer": 12, "adapted": adapted, "dense": dense, "activation": "gelu", "labels": MAPPING[task][3],
+def settings(task, temperature, dense=True, adapted=False, pooling=None):
+    """Of a head that reads a window's mean, or means that slide over it, for config.json."""
+    return {**(pooling or {"pooling": "mean"}), "normalize": True, "layer": 12, "adapted": adapted, "dense": dense, "activation": "gelu", "labels": MAPPING[task][3],
             "temperature_alone": round(temperature, 4)}
 
 

@@ -40,7 +40,7 @@ GROUP = {**FURTHER, **{name: k for k, names in enumerate(left_out_names.GROUPS) 
 # carriers that few texts have are left out together
 SMALL = {"cv": "cv, review, chat", "review": "cv, review, chat", "chat": "cv, review, chat", "code": "code, passage", "passage": "code, passage"}
 # texts that models/neural does not know, and those that the linear tier does not know either
-NEW = ("written families ", "written further ")
+NEW = ("written families ", "written further ", "written linear ")
 OWN = tuple(f"written {path.stem} " for path in sorted((written.FOLDER / "multilingual").glob("*.txt")))
 # task: jailbreak or domain; group: rows that must not be parted; foreign: by its script
 Row = collections.namedtuple("Row", "task source text label lang kind group foreign weight")
@@ -130,8 +130,8 @@ def written_rows(folder=""):
 
 
 def guard_rows(root):
-    """Rows for the guard's adapters: more of each source, every text that was written for training once, those of texts/families and
-    texts/further, which models/neural does not learn from, among them."""
+    """Rows for the guard's adapters: more of each source, every text that was written for training once, those of written.LINEAR,
+    which models/neural does not learn from, among them."""
     rows, harmful, _ = jd.load(root, made={name: 0 for name in jd.MADE})
     rng = random.Random("multilingual made")
     harmless = [r.text for r in rows if not r.label and 12 < len(r.text) < 220 and "\n" not in r.text and r.source in ("benign-multilingual", "benign-real-users")]
@@ -149,8 +149,8 @@ def guard_rows(root):
         if taken[place] <= (1 if r.source.startswith("written-") else GUARD_MOST if row.lang == "en" else GUARD_MOST_FOREIGN):
             out.append(row)
     out += written_rows()
-    for folder in ("families", "further"):
-        out += written_rows(folder)
+    for folder in written.LINEAR:
+        out += written_rows(folder.name)
     return list({r.text: r for r in out}.values())
 
 

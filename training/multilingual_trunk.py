@@ -1,4 +1,4 @@
-"""multilingual-e5-small for training: frozen layers, low-rank adapters in the upper ones, and a head on the mean of the last rows.
+"""multilingual-e5-small for training: frozen layers, low-rank adapters in the upper ones, and a head on means of the last rows.
 
 Weights come from the folder that `make setup` makes (4-bit blocks, see tools/convert_e5.py). Products run in bfloat16, which torch 2
 does six times as fast as float32 on a core with AVX-512 BF16, and in float32 on others, where it would be three times as slow. The
@@ -22,6 +22,7 @@ SPREAD = 20   # pooled rows of length 1 times this, so that weights are of commo
 LINEARS = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value", "o": "attention.output.dense",
            "up": "intermediate.dense", "down": "output.dense"}
 NORMS = {"n1": "attention.output.LayerNorm", "n2": "output.LayerNorm"}
+SLIDING, STEP = 48, 16   # rows of a mean, and from one mean to the next; the first is a multiple of the second
 WORDS = "embeddings.word_embeddings.weight"
 
 
@@ -112,8 +113,20 @@ class Lower(nn.Module):
         return x
 
 
+def sliding_means(x, real):
+    """(means [texts, means, WIDTH] of SLIDING rows, each STEP behind the last one, up to the first that holds the last row; which
+    of them a text has)"""
+    texts, n, _ = x.shape
+    each, blocks = SLIDING // STEP, max(-(-n // STEP), SLIDING // STEP)
+    x = F.pad(x * real[..., None], (0, 0, 0, blocks * STEP - n)).view(texts, blocks, STEP, WIDTH).sum(2)
+    count = F.pad(real.float(), (0, blocks * STEP - n)).view(texts, blocks, STEP).sum(2)
+    sums, counts = (sum(t[:, k:blocks - each + 1 + k] for k in range(each)) for t in (x, count))
+    last = torch.clamp(-(-real.sum(1) // STEP) - each, min=0)
+    return sums / counts.clamp(min=1)[..., None], torch.arange(blocks - each + 1)[None] <= last[:, None]
+
+
 class Upper(nn.Module):
-    """The layers from `first` on with adapters, and logits [texts, 2] of their mean."""
+    """The layers from `first` on with adapters, and logits [texts, 2] of the mean that is most like an attack."""
 
     def __init__(self, t, first, rank, alpha):
         super().__init__()
@@ -125,8 +138,10 @@ class Upper(nn.Module):
         mask = mask_of(real)
         for layer in self.layers:
             x = layer(x, mask)
-        x = (x.float() * real[..., None]).sum(1) / real.sum(1, keepdim=True)
-        return self.out(F.normalize(x, dim=-1) * SPREAD)
+        means, there = sliding_means(x.float(), real)
+        z = self.out(F.normalize(means, dim=-1) * SPREAD)
+        best = (z[..., 1] - z[..., 0]).masked_fill(~there, float("-inf")).argmax(1)
+        return z[torch.arange(len(z)), best]
 
     def parts(self):
         """(adapters, head)"""

@@ -34,18 +34,43 @@ static int check_trunk(struct sr_encoder *e, const struct sr_enc_json *json, con
                       (int)(inside.n < 64 ? inside.n : 64), inside.p, e->base, known);
 }
 
-static int read_pooling(const struct sr_enc_json *json, sr_json_view value, enum sr_head_kind *kind,
-                        enum sr_enc_pooling *pooling, struct sr_err *err)
+/* What a head makes of the trunk's rows. */
+struct pooling {
+    enum sr_head_kind kind;
+    enum sr_enc_pooling pooling;
+    size_t width, step;
+};
+
+static int read_sliding(const struct sr_enc_json *json, sr_json_view value, struct pooling *out,
+                        struct sr_err *err)
+{
+    int rc = sr_enc_json_size(json, value, "width", 1, SR_ENC_TOKENS_MAX, &out->width, err);
+    if (rc == SR_OK)
+        rc = sr_enc_json_size(json, value, "step", 1, SR_ENC_TOKENS_MAX, &out->step, err);
+    if (rc == SR_OK && (!out->width || !out->step || out->step > out->width))
+        rc = sr_err_set(err, SR_EPARSE,
+                        "%s: a head with sliding means needs `width` and `step`, in tokens; "
+                        "a step is no longer than a mean is wide",
+                        json->path);
+    return rc;
+}
+
+static int read_pooling(const struct sr_enc_json *json, sr_json_view value, struct pooling *out,
+                        struct sr_err *err)
 {
     sr_json_view v = sr_json_view_get(value, "pooling");
-    *kind = sr_json_view_eq(v, "token") ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE;
-    *pooling = sr_json_view_eq(v, "mean") ? SR_ENC_MEAN : SR_ENC_CLS;
+    *out = (struct pooling){.kind = sr_json_view_eq(v, "token") ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE,
+                            .pooling = sr_json_view_eq(v, "mean")      ? SR_ENC_MEAN
+                                       : sr_json_view_eq(v, "sliding") ? SR_ENC_SLIDING
+                                                                       : SR_ENC_CLS};
     sr_json_view activation = sr_json_view_get(value, "activation");
     if (!sr_json_view_is_null(activation) && !sr_json_view_eq(activation, "gelu"))
         return sr_err_set(err, SR_EUNSUPPORTED, "%s: a head's `activation` can only be gelu", json->path);
-    if (*kind == SR_HEAD_TOKEN || *pooling == SR_ENC_MEAN || sr_json_view_eq(v, "cls"))
+    if (out->pooling == SR_ENC_SLIDING)
+        return read_sliding(json, value, out, err);
+    if (out->kind == SR_HEAD_TOKEN || out->pooling == SR_ENC_MEAN || sr_json_view_eq(v, "cls"))
         return SR_OK;
-    return sr_err_set(err, SR_EPARSE, "%s: a head's `pooling` is mean, cls or token", json->path);
+    return sr_err_set(err, SR_EPARSE, "%s: a head's `pooling` is mean, sliding, cls or token", json->path);
 }
 
 /* A head's dense layer may be narrower than the trunk; any other width is an error where it is loaded. */
@@ -101,11 +126,10 @@ static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const str
 {
     struct sr_enc_labels labels;
     struct sr_enc_head *head;
-    enum sr_head_kind kind;
-    enum sr_enc_pooling pooling;
+    struct pooling pooling;
     double temperature = 1;
     size_t layers = e->config.layers, trunk = 0;
-    int rc = read_pooling(json, value, &kind, &pooling, err);
+    int rc = read_pooling(json, value, &pooling, err);
     if (rc == SR_OK)
         rc = sr_enc_json_size(json, value, "layer", 1, e->config.layers, &layers, err);
     if (rc == SR_OK)
@@ -119,14 +143,16 @@ static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const str
     if (rc == SR_OK && labels.n == 0)
         rc = sr_err_set(err, SR_EMISMATCH, "%s: there are no labels for the head `%s`", folder, name);
     if (rc == SR_OK)
-        rc = sr_enc_head_add(e, name, folder, kind, trunk, &head, err);
+        rc = sr_enc_head_add(e, name, folder, pooling.kind, trunk, &head, err);
     if (rc)
         return rc;
     struct sr_head_info *info = &e->head_info[e->info.n_heads - 1];
     info->labels = labels.labels;
     info->n_labels = labels.n;
     info->temperature = (float)temperature;
-    head->pooling = pooling;
+    head->pooling = pooling.pooling;
+    head->width = pooling.width;
+    head->step = pooling.step;
     head->unit = sr_json_view_bool(sr_json_view_get(value, "normalize"), false);
     head->layers = layers;
     return load_matrices(e, from, name, head, labels.n, err);

@@ -61,45 +61,82 @@ static void scale_to_one(const float *row, size_t n, float *out)
         out[i] = row[i] * scale;
 }
 
-/* The pooled rows of `n` sequences are in the first slot. */
-static void finish_pooled(struct sr_enc_pass *pass, size_t h, const uint32_t *sequences, size_t n)
+/* Pooled rows in the first slot: whose each is, and whether it is the first of its sequence. */
+struct pooled {
+    uint32_t sequences[SR_ENC_GROUP];
+    bool first[SR_ENC_GROUP];
+    size_t n;
+};
+
+/* How far a label stands over the first, which means that nothing was found. */
+static float margin(const float *logits, size_t labels)
+{
+    float most = -INFINITY;
+    for (size_t i = 1; i < labels; i++)
+        most = fmaxf(most, logits[i] - logits[0]);
+    return most;
+}
+
+/* Of the rows of a sequence the one with the largest margin counts. */
+static void finish_pooled(struct sr_enc_pass *pass, size_t h, const struct pooled *rows)
 {
     const struct sr_enc_head *head = &pass->e->heads[h];
     size_t hidden = pass->e->config.hidden, labels = pass->e->head_info[h].n_labels;
-    struct sr_rows pooled = group_rows(pass, 0, hidden);
+    struct sr_rows in = group_rows(pass, 0, hidden);
     bool sequence = head->kind == SR_HEAD_SEQUENCE;
-    const float *said = sequence ? classify(pass, h, pooled, n) : project(pass, h, pooled, n).p;
-    for (size_t i = 0; i < n; i++) {
-        const struct sr_encoder_item *item = &pass->items[pass->order[sequences[i]]];
-        if (sequence)
-            memcpy(item->out[h], said + i * labels, labels * sizeof(float));
-        else
-            scale_to_one(said + i * labels, item->dimensions ? item->dimensions : labels, item->out[h]);
+    const float *said = sequence ? classify(pass, h, in, rows->n) : project(pass, h, in, rows->n).p;
+    for (size_t i = 0; i < rows->n; i++, said += labels) {
+        const struct sr_encoder_item *item = &pass->items[pass->order[rows->sequences[i]]];
+        if (!sequence)
+            scale_to_one(said, item->dimensions ? item->dimensions : labels, item->out[h]);
+        else if (rows->first[i] || margin(said, labels) > margin(item->out[h], labels))
+            memcpy(item->out[h], said, labels * sizeof(float));
     }
+}
+
+/* The mean of the rows `from` to `to` of sequence `s`. */
+static void pool(struct sr_enc_pass *pass, size_t h, struct sr_rows final, size_t s, size_t from, size_t to,
+                 struct pooled *rows)
+{
+    size_t hidden = pass->e->config.hidden;
+    float *row = (float *)group_rows(pass, 0, hidden).p + rows->n * hidden;
+    sr_mean_rows(final, from, to, hidden, row);
+    if (pass->e->heads[h].unit)
+        scale_to_one(row, hidden, row);
+    rows->sequences[rows->n] = (uint32_t)s;
+    rows->first[rows->n++] = from == pass->starts[s];
+    if (rows->n == pass->plan.group) {
+        finish_pooled(pass, h, rows);
+        rows->n = 0;
+    }
+}
+
+/* How many of the `n` rows that are left the next mean is of. */
+static size_t pooled_rows(const struct sr_enc_head *head, size_t n)
+{
+    if (head->pooling == SR_ENC_CLS)
+        return 1;
+    return head->pooling == SR_ENC_SLIDING && head->width < n ? head->width : n;
 }
 
 static void emit_pooled(struct sr_enc_pass *pass, size_t h, size_t layers, struct sr_rows final)
 {
     const struct sr_enc_head *head = &pass->e->heads[h];
-    size_t hidden = pass->e->config.hidden, n = 0;
-    uint32_t sequences[SR_ENC_GROUP];
-    float *pooled = group_rows(pass, 0, hidden).p;
+    struct pooled rows = {.n = 0};
     for (size_t s = 0; s < pass->n; s++) {
         const struct sr_encoder_item *item = &pass->items[pass->order[s]];
         if (!(item->heads >> h & 1) || sr_enc_layers_of(pass->e, item, h) != layers)
             continue;
-        size_t to = head->pooling == SR_ENC_CLS ? pass->starts[s] + 1 : pass->starts[s + 1];
-        sr_mean_rows(final, pass->starts[s], to, hidden, pooled + n * hidden);
-        if (head->unit)
-            scale_to_one(pooled + n * hidden, hidden, pooled + n * hidden);
-        sequences[n++] = (uint32_t)s;
-        if (n == pass->plan.group) {
-            finish_pooled(pass, h, sequences, n);
-            n = 0;
+        size_t from = pass->starts[s], end = pass->starts[s + 1], to;
+        for (;; from += head->step) {
+            to = from + pooled_rows(head, end - from);
+            pool(pass, h, final, s, from, to, &rows);
+            if (head->pooling != SR_ENC_SLIDING || to == end)
+                break;
         }
     }
-    if (n)
-        finish_pooled(pass, h, sequences, n);
+    if (rows.n)
+        finish_pooled(pass, h, &rows);
 }
 
 static void emit_tokens(struct sr_enc_pass *pass, size_t h, struct sr_rows final)

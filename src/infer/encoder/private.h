@@ -67,7 +67,7 @@ int sr_enc_path(char path[SR_ENC_PATH_MAX], const char *folder, const char *name
 /* ---- config.json ---- */
 
 enum sr_enc_family { SR_ENC_BERT, SR_ENC_ROBERTA, SR_ENC_MODERNBERT, SR_ENC_DEBERTA };
-enum sr_enc_pooling { SR_ENC_MEAN, SR_ENC_CLS };
+enum sr_enc_pooling { SR_ENC_MEAN, SR_ENC_CLS, SR_ENC_SLIDING };
 enum sr_enc_task { SR_ENC_TASK_NONE, SR_ENC_TASK_SEQUENCE, SR_ENC_TASK_TOKEN };
 
 /* A linear layer behind the pooling of embeddings. */
@@ -235,6 +235,7 @@ struct sr_enc_head {
     size_t trunk;
     size_t layers; /* reads the rows behind so many; 0: all */
     enum sr_enc_pooling pooling;
+    size_t width, step;      /* SR_ENC_SLIDING: rows of a mean, and from one mean to the next */
     bool unit;               /* the pooled row is scaled to length 1 */
     struct sr_matrix *dense; /* NULL: none */
     struct sr_enc_norm norm; /* behind it */

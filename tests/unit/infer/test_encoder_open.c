@@ -433,6 +433,11 @@ static void bundles(void **state)
 {
     static const struct change changes[] = {
         {"\"pooling\": \"mean\"", "\"pooling\": \"max\"", SR_EPARSE, "`pooling`"},
+        {"\"pooling\": \"mean\"", "\"pooling\": \"sliding\"", SR_EPARSE, "`width` and `step`"},
+        {"\"pooling\": \"mean\"", "\"pooling\": \"sliding\", \"width\": 8, \"step\": 9", SR_EPARSE,
+         "no longer than a mean"},
+        {"\"pooling\": \"mean\"", "\"pooling\": \"sliding\", \"width\": 0, \"step\": 1", SR_EPARSE,
+         "`width` must be"},
         {"\"heads\"", "\"head\"", SR_EPARSE, "`heads` is missing"},
         {"\"domain\"", "\"subject\"", SR_EMISMATCH, "no labels for the head `subject`"},
         {"{", "{\"trunk\": {\"sha256\": \"00\"}, ", SR_EMISMATCH, "made for a trunk of SHA-256 00"},
