@@ -9,7 +9,7 @@ if [ ! -d "$data" ]; then
     exit 1
 fi
 failed=
-for part in eval languages context append obfuscation routing planted response cache; do
+for part in eval english languages context append obfuscation routing planted response cache; do
     python3 "$here/figures_$part.py" --data "$data" >/dev/null || failed="$failed $part"
     echo "$part: done"
 done

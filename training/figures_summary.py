@@ -70,6 +70,13 @@ def append(f):
     return [[f"harmless words {place} an attack: found no longer", common.cell(r), "under 5 %", verdict((r["share"] or 0) < 0.05)] for place, r in flips.items()]
 
 
+def english(f):
+    kinds, among = f["kinds"]["as it ships"], f["among"]["as it ships"]
+    return [*([f"English texts apart, attacks {what}", common.cell(kinds[k]), "-", "-"] for k, what in (("direct, all", "of users"), ("in documents, all", "in documents"))),
+            *([f"English texts apart, {k} taken for attacks", common.cell(kinds[k]), "-", "-"] for k in ("documents", "users' prompts")),
+            *([f"English texts apart, attacks {p} harmless prompts: found no longer", common.cell(among[p]), "-", "-"] for p in ("behind", "before", "between"))]
+
+
 def planted(f):
     lines = []
     for what in ("attacks", "private_data"):
@@ -117,7 +124,7 @@ def cache(f):
 def main():
     args = common.arguments(__doc__).parse_args()
     lines = []
-    for name, make in (("domain", domain), ("jailbreak", jailbreak), ("languages", languages), ("pii", pii), ("append", append), ("planted", planted), ("response", response), ("routing", routing), ("cache", cache)):
+    for name, make in (("domain", domain), ("jailbreak", jailbreak), ("english", english), ("languages", languages), ("pii", pii), ("append", append), ("planted", planted), ("response", response), ("routing", routing), ("cache", cache)):
         found = load(args, name)
         lines += make(found) if found else [[f"{name}: not measured", "-", "-", "-"]]
     text = f"# Figures of the shipped models\n{WORDS}\nModels: {', '.join(common.models(args.binary))}.\n\n" + common.table(["what", "measured", "goal", "met"], lines)

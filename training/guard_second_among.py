@@ -17,6 +17,7 @@ import random
 import numpy as np
 
 import figures_common as common
+import figures_english as english_texts
 import guard_second
 import left_out_linear
 import multilingual_guard as guard
@@ -25,28 +26,25 @@ import second_reader
 import written
 
 HERE = pathlib.Path(__file__).resolve().parent
-MOST, SHORT, JOINED, BELOW = 60, 260, 60, 400   # attacks of a group; characters of one and of a prompt; joined prompts of a group
-PLACES = ("behind", "before", "between")        # the harmless prompts
+MOST, JOINED = 60, 60   # attacks, and joined prompts, of a group
 Text = collections.namedtuple("Text", "kind group text of")   # of: the attack's number
 
 
 def texts(seed=7):
-    """Texts of all kinds: alone, PLACES, joined and document."""
+    """Texts of all kinds: alone, figures_english.PLACES, joined and document."""
     rng, out = random.Random(seed), []
     rows = [(mr.group_of(mr.family(r)), folder.name, r) for folder in written.LINEAR for r in mr.written_rows(folder.name) if r.lang == "en"]
     for g in range(mr.GROUPS):
-        prompts = [r.text for k, _, r in rows if k == g and "ordinary_users" in r.group and len(r.text) < BELOW]
-        attacks = [r.text for k, _, r in rows if k == g and r.label and len(r.text) < SHORT]
+        prompts = [r.text for k, _, r in rows if k == g and "ordinary_users" in r.group and len(r.text) < english_texts.BELOW]
+        attacks = [r.text for k, _, r in rows if k == g and r.label and len(r.text) <= english_texts.SHORT]
         if len(prompts) < 8:
             continue
         rng.shuffle(attacks)
         for text in attacks[:MOST]:
-            number, n = len(out), rng.randint(3, 8)
-            around = rng.sample(prompts, n)
+            number = len(out)
             out.append(Text("alone", g, text, number))
-            for place, at in zip(PLACES, (n, 0, rng.randint(1, n - 1))):
-                out.append(Text(place, g, "\n".join(around[:at] + [text] + around[at:]), number))
-        out += [Text("joined", g, "\n".join(rng.sample(prompts, rng.randint(4, 8))), -1) for _ in range(JOINED)]
+            out += [Text(place, g, whole, number) for place, whole in english_texts.among(rng, text, prompts)]
+        out += [Text("joined", g, english_texts.joined(rng, prompts), -1) for _ in range(JOINED)]
         out += [Text("document", g, r.text, -1) for k, _, r in rows if k == g and "harmless_documents" in r.group]
     return out
 
@@ -79,8 +77,8 @@ def main():
         score = np.where(z > bar - guard_second.BAND, (1 - share) * z + share * own + shift, z)
         found = score >= bar
         alone = {int(n) for n in of[(kind == "alone") & found]}
-        lost = [1 - found[(kind == p) & np.isin(of, list(alone))].mean() for p in PLACES]
-        print(f"{share}: alone {found[kind == 'alone'].mean():.1%}; lost {', '.join(f'{p} {v:.1%}' for p, v in zip(PLACES, lost))}; "
+        lost = [1 - found[(kind == p) & np.isin(of, list(alone))].mean() for p in english_texts.PLACES]
+        print(f"{share}: alone {found[kind == 'alone'].mean():.1%}; lost {', '.join(f'{p} {v:.1%}' for p, v in zip(english_texts.PLACES, lost))}; "
               f"documents {found[kind == 'document'].mean():.1%}, joined prompts {found[kind == 'joined'].mean():.1%}")
 
 

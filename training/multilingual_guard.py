@@ -39,7 +39,7 @@ RISK = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
 RATE, POINT, LEAST = 0.03, 0.7, 20
 IN_ROLE = 0.004   # of personas and prompts in the system role, as in calibrate_system.py
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
-CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 2.2, "warmup": 0.04, "decay": 0.05, "smoothing": 0.02, "batch": 4096,
+CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "warmup": 0.04, "decay": 0.05, "smoothing": 0.02, "batch": 4096,
            "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "sliding": trunk.SLIDING, "step": trunk.STEP, "seed": 7}
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
