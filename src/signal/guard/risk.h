@@ -31,7 +31,7 @@
  */
 #define SR_RISK_SYSTEM_LINEAR 3.10F
 #define SR_RISK_SYSTEM_BOTH   1.55F
-#define SR_RISK_SYSTEM_OTHER  1.15F
+#define SR_RISK_SYSTEM_OTHER  1.25F
 
 /* Units of at least SR_RISK_LONG_FROM stretches of SR_RISK_STRETCH bytes are long. Their log odds, where both
  * tiers have read: of a window of the neural classifier with weight SR_RISK_LONG_NEURAL, and of the passage
@@ -73,7 +73,7 @@
 #define SR_RISK_SECOND_TEXTS      8u
 #define SR_RISK_SECOND_MOST       0.982F /* its own risk counts up to here, and down to the rest: log odds of 4 */
 #define SR_RISK_LONG_SECOND       0.30F
-#define SR_RISK_LONG_SECOND_SHIFT 0.20F
+#define SR_RISK_LONG_SECOND_SHIFT 0.10F
 
 /* How far the log odds of a risk are from those of SR_RISK_SECOND_AT, on either side. */
 float sr_risk_distance(float risk);
