@@ -1,6 +1,6 @@
 /*
- * The pooling `sliding` of a bundle's head, against a token head of the same weights: the mean of some tokens'
- * logits is what the head says of them, since nothing but a linear layer stands behind the pooling.
+ * The pooling `sliding` of a bundle's head, against a token head of the same weights: the mean of some
+ * tokens' logits is what the head says of them, since nothing but a linear layer stands behind the pooling.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -119,8 +119,8 @@ static void the_mean_that_stands_out(void **state)
             expect(tokens[i], lengths[i], TOKENS, TOKENS, whole);
             for (size_t k = 0; k < LABELS; k++)
                 if (!(fabsf(got[i][k] - want[k]) <= BOUND))
-                    fail_msg("%zu tokens, %s, label %zu: %f, not %f", lengths[i], pooling, k, (double)got[i][k],
-                             (double)want[k]);
+                    fail_msg("%zu tokens, %s, label %zu: %f, not %f", lengths[i], pooling, k,
+                             (double)got[i][k], (double)want[k]);
             changed += fabsf(whole[0] - want[0]) > 10 * BOUND;
             struct sr_encoder_item one = items[i];
             run(e, head, &one, 1, alone);
