@@ -13,7 +13,7 @@ import written
 WORDS = """
 Texts of three authors who saw no other text of this project, written for measuring alone (`training/texts/english_test`): attacks
 of users, orders that stand in documents, harmless documents full of instructions, roles and warnings, and what users type, a third
-of it close to an attack by its words. All are harder than what most people send. An attack is found, and a harmless text
+of it close to an attack by its words. An attack is found, and a harmless text
 taken for one, from 0.7. "First readers" are the linear tier and the English classifier; "as it ships" has the second reader too.
 
 Among prompts: each attack of at most {short} characters stands behind, before and between three to eight short prompts of users. "Lost"
