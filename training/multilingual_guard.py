@@ -31,6 +31,7 @@ import multilingual_adapters as adapters
 import multilingual_heads as heads
 import multilingual_rows as mr
 import multilingual_trunk as trunk
+import passages
 import written
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -45,10 +46,11 @@ CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "war
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
 SECOND = {"first": 0.7, "neural": 0.3, "shift": 0.456, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 600      # windows of long prompts made of a group's rows; half of them with an attack
+PIECES = 300     # pieces of a group's harmless rows, each read by itself, as the second reader reads pieces of texts
 
 
 def rows(root):
-    """(rows, the group of each): those of multilingual_rows, and windows of several texts of one group."""
+    """(rows, the group of each): those of multilingual_rows, windows of several texts of one group, and pieces of harmless ones."""
     out = mr.guard_rows(root)
     group = [mr.group_of(mr.family(r)) for r in out]
     made, of = [], []
@@ -59,6 +61,10 @@ def rows(root):
         for i in range(MIXED):
             text = jd.mixed(rng, pools, rng.choice(found).text if i % 2 else None)
             made.append(mr.Row("jailbreak", "made-mixed", text, i % 2, "en", "mixed", f"mix {g} {i}", False, 0.5))
+            of.append(g)
+        pieces = [(r, p) for r in mine if not r.label for p in passages.pieces(r.text)[1:]]
+        for i, (r, text) in enumerate(random.Random(f"pieces {g}").sample(pieces, min(PIECES, len(pieces)))):
+            made.append(mr.Row("jailbreak", "made-pieces", text, 0, r.lang, "piece", f"piece {g} {i}", mr.is_foreign(text), 0.5))
             of.append(g)
     return out + made, np.array(group + of)
 

@@ -1,5 +1,9 @@
-"""Passages of a text: paragraphs, lines of long ones, sentences of long lines; the twin of src/text/passages.c."""
-LEAST, MOST, SENTENCE = 24, 800, 160   # bytes
+"""Passages of a text, by the form of the passages; the twin of src/text/passages.c."""
+import collections
+
+Form = collections.namedtuple("Form", "most least sentence lines")   # the first three in bytes
+PARAGRAPHS = Form(800, 24, 160, False)
+MOST_PIECES = 32
 SPACE = b" \t\r\n"
 STOPS = ("。".encode(), "！".encode(), "？".encode())
 
@@ -27,7 +31,13 @@ def _sentence_end(text, at, end):
     return -1
 
 
-def passages(text):
+def lines(size, n=MOST_PIECES):
+    """Lines, and the sentences of a long line, of a text of so many bytes: at most n."""
+    least = max(40, size // (n - 1) + 4)
+    return Form(max(240, 2 * least), least, max(120, least), True)
+
+
+def passages(text, form=PARAGRAPHS):
     """(start, end) of each in bytes."""
     out, at, n = [], 0, len(text)
     while True:
@@ -35,16 +45,24 @@ def passages(text):
             at += 1
         if at == n:
             return out
-        limit = min(at + MOST, n)
-        end = _paragraph_end(text, min(at + LEAST, n), limit)
+        limit = min(at + form.most, n)
+        end = -1 if form.lines else _paragraph_end(text, min(at + form.least, n), limit)
+        line = text.find(b"\n", at + form.least, limit) if form.lines or (end < 0 and limit < n) else -1
+        if end < 0 and line >= 0:
+            end = line + 1
         if end < 0 and limit == n:
             end = n
         if end < 0:
-            line = text.find(b"\n", at + LEAST, limit)
-            end = line + 1 if line >= 0 else _sentence_end(text, at + SENTENCE, limit)
+            end = _sentence_end(text, at + form.sentence, limit)
         if end < 0:
             end = limit
             while end > at + 1 and limit - end < 4 and text[end] & 0xC0 == 0x80:
                 end -= 1
         out.append((at, end))
         at = end
+
+
+def pieces(text):
+    """What the second reader reads alone, of a str."""
+    raw = text.encode()
+    return [raw[start:end].decode(errors="replace").strip() for start, end in passages(raw, lines(len(raw)))]

@@ -1,9 +1,29 @@
-/* Searches the end of one passage after the other, never further than SR_PASSAGE_MAX. */
+/* Searches the end of one passage after the other, never further than `most`. */
 #include "text/passages.h"
 
 #include "base/utf8.h"
 
-#define NONE SIZE_MAX
+#define NONE          SIZE_MAX
+#define LINE_MOST     ((size_t)240) /* bytes, as in the form */
+#define LINE_LEAST    ((size_t)40)
+#define LINE_SENTENCE ((size_t)120)
+
+const struct sr_passage_form sr_passage_paragraphs = {.most = 800, .least = 24, .sentence = 160};
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+struct sr_passage_form sr_passage_lines(size_t bytes, size_t n)
+{
+    /* All but the last have `least` bytes, or up to three less where a character would be cut. */
+    size_t least = larger(LINE_LEAST, bytes / (n - 1) + SR_UTF8_MAX);
+    return (struct sr_passage_form){.most = larger(LINE_MOST, 2 * least),
+                                    .least = least,
+                                    .sentence = larger(LINE_SENTENCE, least),
+                                    .lines = true};
+}
 
 static bool is_space(char c)
 {
@@ -51,21 +71,22 @@ static size_t sentence_end(struct sr_bytes text, size_t at, size_t end)
     return NONE;
 }
 
-bool sr_passage_next(struct sr_bytes text, size_t *at, struct sr_passage *out)
+bool sr_passage_next(struct sr_bytes text, const struct sr_passage_form *form, size_t *at,
+                     struct sr_passage *out)
 {
     size_t start = *at, end;
     while (start < text.n && is_space(text.p[start]))
         start++;
     if (start == text.n)
         return false;
-    size_t limit = text.n - start < SR_PASSAGE_MAX ? text.n : start + SR_PASSAGE_MAX;
-    end = paragraph_end(text, start + SR_PASSAGE_LEAST, limit);
+    size_t limit = text.n - start < form->most ? text.n : start + form->most;
+    end = (form->lines ? line_end : paragraph_end)(text, start + form->least, limit);
     if (end == NONE && limit == text.n)
         end = limit;
     if (end == NONE)
-        end = line_end(text, start + SR_PASSAGE_LEAST, limit);
+        end = line_end(text, start + form->least, limit);
     if (end == NONE)
-        end = sentence_end(text, start + SR_PASSAGE_SENTENCE, limit);
+        end = sentence_end(text, start + form->sentence, limit);
     if (end == NONE)
         for (end = limit; end > start + 1 && limit - end < 4 && sr_utf8_is_tail(text.p[end]);)
             end--;
