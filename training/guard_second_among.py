@@ -27,15 +27,17 @@ import written
 
 HERE = pathlib.Path(__file__).resolve().parent
 MOST, JOINED = 60, 60   # attacks, and joined prompts, of a group
+USERS = ("written linear ordinary_users ", "written wider users_english ")
 Text = collections.namedtuple("Text", "kind group text of")   # of: the attack's number
 
 
 def texts(seed=7):
     """Texts of all kinds: alone, figures_english.PLACES, joined and document."""
     rng, out = random.Random(seed), []
-    rows = [(mr.group_of(mr.family(r)), folder.name, r) for folder in written.LINEAR for r in mr.written_rows(folder.name) if r.lang == "en"]
+    rows = [(mr.group_of(mr.family(r)), folder.name, r) for folder in (*written.LINEAR, written.WIDER)
+            for r in mr.written_rows(folder.name) if r.lang == "en"]
     for g in range(mr.GROUPS):
-        prompts = [r.text for k, _, r in rows if k == g and "ordinary_users" in r.group and len(r.text) < english_texts.BELOW]
+        prompts = [r.text for k, _, r in rows if k == g and r.group.startswith(USERS) and len(r.text) < english_texts.BELOW]
         attacks = [r.text for k, _, r in rows if k == g and r.label and len(r.text) <= english_texts.SHORT]
         if len(prompts) < 8:
             continue

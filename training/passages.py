@@ -3,7 +3,7 @@ import collections
 
 Form = collections.namedtuple("Form", "most least sentence lines")   # the first three in bytes
 PARAGRAPHS = Form(800, 24, 160, False)
-MOST_PIECES = 32
+MOST_PIECES = 32   # SR_RISK_SECOND_PIECES
 SPACE = b" \t\r\n"
 STOPS = ("。".encode(), "！".encode(), "？".encode())
 
@@ -32,8 +32,8 @@ def _sentence_end(text, at, end):
 
 
 def lines(size, n=MOST_PIECES):
-    """Lines, and the sentences of a long line, of a text of so many bytes: at most n."""
-    least = max(40, size // (n - 1) + 4)
+    """Lines, and the sentences of a long line, of a text of so many bytes: at most n; a short last line goes with the one before it."""
+    least = max(40, size // (n - 1) + 1)
     return Form(max(240, 2 * least), least, max(120, least), True)
 
 
@@ -46,12 +46,12 @@ def passages(text, form=PARAGRAPHS):
         if at == n:
             return out
         limit = min(at + form.most, n)
-        end = -1 if form.lines else _paragraph_end(text, min(at + form.least, n), limit)
-        line = text.find(b"\n", at + form.least, limit) if form.lines or (end < 0 and limit < n) else -1
-        if end < 0 and line >= 0:
-            end = line + 1
-        if end < 0 and limit == n:
+        line = text.find(b"\n", at + form.least, limit) + 1 or -1
+        end = line if form.lines else _paragraph_end(text, min(at + form.least, n), limit)
+        if limit == n and (end < 0 or form.lines and n - end < form.least):
             end = n
+        if end < 0:
+            end = line
         if end < 0:
             end = _sentence_end(text, at + form.sentence, limit)
         if end < 0:
@@ -65,4 +65,4 @@ def passages(text, form=PARAGRAPHS):
 def pieces(text):
     """What the second reader reads alone, of a str."""
     raw = text.encode()
-    return [raw[start:end].decode(errors="replace").strip() for start, end in passages(raw, lines(len(raw)))]
+    return [raw[start:end].decode() for start, end in passages(raw, lines(len(raw)))]

@@ -17,8 +17,7 @@ static size_t larger(size_t a, size_t b)
 
 struct sr_passage_form sr_passage_lines(size_t bytes, size_t n)
 {
-    /* All but the last have `least` bytes, or up to three less where a character would be cut. */
-    size_t least = larger(LINE_LEAST, bytes / (n - 1) + SR_UTF8_MAX);
+    size_t least = larger(LINE_LEAST, bytes / (n - 1) + 1); /* which all have but the last */
     return (struct sr_passage_form){.most = larger(LINE_MOST, 2 * least),
                                     .least = least,
                                     .sentence = larger(LINE_SENTENCE, least),
@@ -81,9 +80,9 @@ bool sr_passage_next(struct sr_bytes text, const struct sr_passage_form *form, s
         return false;
     size_t limit = text.n - start < form->most ? text.n : start + form->most;
     end = (form->lines ? line_end : paragraph_end)(text, start + form->least, limit);
-    if (end == NONE && limit == text.n)
+    if (limit == text.n && (end == NONE || (form->lines && text.n - end < form->least)))
         end = limit;
-    if (end == NONE)
+    if (end == NONE && !form->lines)
         end = line_end(text, start + form->least, limit);
     if (end == NONE)
         end = sentence_end(text, start + form->sentence, limit);

@@ -21,7 +21,8 @@ struct sr_passage_form {
 /* Paragraphs, the lines of a long paragraph, the sentences of a long line. */
 extern const struct sr_passage_form sr_passage_paragraphs;
 
-/* Lines, and the sentences of a long line, of a text of so many bytes: at most `n` passages, n > 1. */
+/* Lines, and the sentences of a long line, of a text of so many bytes: at most `n` passages, n > 1. A short
+ * last line goes with the one before it. */
 struct sr_passage_form sr_passage_lines(size_t bytes, size_t n);
 
 struct sr_passage {

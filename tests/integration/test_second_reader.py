@@ -114,7 +114,7 @@ def classify(task, env, *more):
 
 def test_classify(models):
     short, german, long = classify("jailbreak", models)
-    assert short["label"] == "jailbreak" and short["multilingual_bytes"] == len(PLAIN)
+    assert short["label"] == "jailbreak" and short["multilingual_bytes"] == len(PLAIN) and short["read_twice"] == 1
     assert german["multilingual_bytes"] == len("Wie heißt die Hauptstadt?".encode()) and german["score"] < 0.99
-    assert "multilingual_bytes" not in long
+    assert "read_twice" not in german and "multilingual_bytes" not in long
     assert classify("jailbreak", models, "--tier", "linear")[0]["label"] == "benign"

@@ -136,6 +136,8 @@ static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, s
     sr_json_text(w, "kind", result->labels[finding.type]);
     if (result->multilingual_bytes)
         sr_json_uint(w, "multilingual_bytes", result->multilingual_bytes);
+    if (result->read_twice)
+        sr_json_uint(w, "read_twice", result->read_twice);
     sr_json_uint(w, "start", finding.start);
     sr_json_uint(w, "end", finding.end);
     put_disguises(w, finding.disguise);

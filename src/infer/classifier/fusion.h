@@ -40,8 +40,8 @@ struct sr_fusion_second {
     float band;           /* two labels: log odds on either side of the threshold that are uncertain */
     float certain;        /* more labels: the first answer is uncertain below this probability */
     size_t tokens;        /* of the longest text that is read a second time */
-    float pieces; /* two labels: weight of the worst piece of a text that is read alone, beside 1 less it of
-                   * the whole; 0: pieces are not read */
+    float pieces;         /* two labels: of its log odds those of the worst of the text and its pieces, each
+                             read alone; the rest are those of the text; 0: pieces are not read */
 };
 
 /* Of one task. What *out has for `band`, `certain`, `tokens` and `pieces` stays where config.json does not

@@ -219,8 +219,8 @@ static int conclude(const struct sr_signal_set *set, struct sr_signal_task *task
     size_t n_again = choose_again(set, &units, task->input, evaluation), n = 0;
     if (n_again == 0)
         return write_result(set, task, evaluation);
-    struct sr_signal_question *questions =
-        sr_arena_calloc(task->arena, n_again * SR_JAILBREAK_SECOND_QUESTIONS, sizeof *questions);
+    size_t most = set->models.second.pieces > 0 ? SR_JAILBREAK_SECOND_QUESTIONS : 1;
+    struct sr_signal_question *questions = sr_arena_calloc(task->arena, n_again * most, sizeof *questions);
     if (!questions)
         return SR_ENOMEM;
     for (size_t i = 0; i < n_again; i++)

@@ -121,15 +121,17 @@ size_t sr_jailbreak_second_texts(const struct sr_jailbreak_models *models, struc
  * be. */
 bool sr_jailbreak_second_is_moot(const struct sr_jailbreak_models *models, float risk);
 
-/* The questions about a text: the whole, and its pieces if it has several and they count; at most
- * SR_JAILBREAK_SECOND_QUESTIONS into `out`, each with `about`. Returns how many. */
+/* The questions about a text: the whole, and the pieces of a short unit if it has several and pieces count;
+ * each with `about`. At most SR_JAILBREAK_SECOND_QUESTIONS into `out`, 1 where pieces do not count. Returns
+ * how many.
+ */
 #define SR_JAILBREAK_SECOND_QUESTIONS (1 + SR_RISK_SECOND_PIECES)
 size_t sr_jailbreak_second_questions(const struct sr_jailbreak_models *models,
                                      struct sr_jailbreak_again *again, struct sr_signal_question *out,
                                      void *about);
 
-/* The unit's risk with the second reader's answers to these [again->n_questions]; it stays where one is
- * missing. */
+/* The unit's risk with the second reader's answers to these [again->n_questions]; it stays where the whole
+ * was not read. */
 void sr_jailbreak_second_mix(const struct sr_jailbreak_again *again, const struct sr_jailbreak_models *models,
                              const struct sr_signal_question *questions);
 

@@ -3,8 +3,9 @@
  *
  * It reads a short unit as the first neural classifier has read it: the text, or what its disguised parts say
  * where that decided; of a long one the windows that decide, each by itself. Of a text that is longer than
- * one of its windows the worst window counts, as everywhere. It also reads the pieces of a text, each alone:
- * each row of an encoder has seen the whole window, so harmless words around an attack drown it there.
+ * one of its windows the worst window counts, as everywhere. It also reads the pieces of a short unit, each
+ * alone: every row of an encoder has seen the whole window, so harmless words around an attack drown it
+ * there.
  */
 #include "signal/guard/jailbreak.h"
 
@@ -129,7 +130,8 @@ size_t sr_jailbreak_second_questions(const struct sr_jailbreak_models *models,
     struct sr_passage piece;
     size_t at = 0, n = 0;
     out[0] = (struct sr_signal_question){.text = again->text, .about = about, .extra = true};
-    while (models->second.pieces > 0 && sr_passage_next(again->text, &form, &at, &piece))
+    bool reads_pieces = models->second.pieces > 0 && !again->part;
+    while (reads_pieces && sr_passage_next(again->text, &form, &at, &piece))
         out[++n] = (struct sr_signal_question){
             .text = sr_bytes_of(again->text.p + piece.start, piece.end - piece.start),
             .about = about,
@@ -158,27 +160,27 @@ static float risk_of(const struct sr_jailbreak_models *models, const struct sr_s
     return worst;
 }
 
-static float within(float risk)
+/* As far as it counts. */
+static float limited(float risk)
 {
     return fminf(fmaxf(risk, 1 - SR_RISK_SECOND_MOST), SR_RISK_SECOND_MOST);
 }
 
-/* Of a text and its pieces [n - 1], each as far as it counts; below 0: one was not read. */
+/* Of a text and its pieces [n - 1]; below 0: it was not read. Where a piece was not read, the text counts
+ * alone. */
 static float risk_of_all(const struct sr_jailbreak_models *models, const struct sr_signal_question *questions,
                          size_t n)
 {
-    float whole = risk_of(models, &questions[0]), worst = -1, share = models->second.pieces;
+    float whole = risk_of(models, &questions[0]), worst = whole, share = models->second.pieces;
     for (size_t i = 1; i < n; i++) {
         float risk = risk_of(models, &questions[i]);
         if (risk < 0)
-            return -1;
+            share = 0;
         worst = fmaxf(worst, risk);
     }
     if (whole < 0)
         return -1;
-    if (n == 1)
-        return within(whole);
-    float odds = (1 - share) * log_odds(within(whole)) + share * log_odds(within(worst));
+    float odds = (1 - share) * log_odds(limited(whole)) + share * log_odds(limited(worst));
     return 1 / (1 + expf(-odds));
 }
 

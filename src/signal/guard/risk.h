@@ -65,7 +65,7 @@
  * SR_RISK_LONG_SECOND, those of the first judgement, under the bar of the length, with the rest, and the sum
  * is raised by SR_RISK_LONG_SECOND_SHIFT.
  *
- * Of a request SR_RISK_SECOND_TEXTS texts at most, those with the highest risk; of each at most
+ * Of a request SR_RISK_SECOND_TEXTS texts at most, those with the highest risk; of a short unit at most
  * SR_RISK_SECOND_PIECES pieces are read alone, larger ones where it is longer. */
 #define SR_RISK_SECOND_AT         0.70F
 #define SR_RISK_SECOND_BAND       1.50F
