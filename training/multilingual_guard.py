@@ -44,9 +44,9 @@ CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "war
            "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "sliding": trunk.SLIDING, "step": trunk.STEP, "seed": 7}
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
-SECOND = {"first": 0.7, "neural": 0.3, "shift": 0.456, "temperature": 1.0, "band": 1.5, "tokens": 1024}
+SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.375, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 600      # windows of long prompts made of a group's rows; half of them with an attack
-PIECES = 300     # pieces of a group's harmless rows, each read by itself, as the second reader reads pieces of texts
+PIECES = 300     # pieces of a group's harmless rows, each read by itself
 
 
 def rows(root):

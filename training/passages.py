@@ -1,9 +1,9 @@
-"""Passages of a text, by the form of the passages; the twin of src/text/passages.c."""
+"""Passages of a text: paragraphs, lines of long ones, sentences of long lines, the twin of src/text/passages.c; and its lines alone."""
 import collections
 
 Form = collections.namedtuple("Form", "most least sentence lines")   # the first three in bytes
 PARAGRAPHS = Form(800, 24, 160, False)
-MOST_PIECES = 32   # SR_RISK_SECOND_PIECES
+MOST_PIECES = 32
 SPACE = b" \t\r\n"
 STOPS = ("。".encode(), "！".encode(), "？".encode())
 
@@ -63,6 +63,6 @@ def passages(text, form=PARAGRAPHS):
 
 
 def pieces(text):
-    """What the second reader reads alone, of a str."""
+    """The lines of a str, and some sentences of long ones."""
     raw = text.encode()
     return [raw[start:end].decode() for start, end in passages(raw, lines(len(raw)))]

@@ -112,8 +112,6 @@ static int read_second(struct sr_fusion_second *out, sr_json_view task, const ch
         rc = read_number(task, "certain", 0, 1, &out->certain, path, err);
     if (rc == SR_OK)
         rc = read_number(task, "tokens", 1, SECOND_TOKENS_MAX, &tokens, path, err);
-    if (rc == SR_OK)
-        rc = read_number(task, "pieces", 0, 1, &out->pieces, path, err);
     out->tokens = (size_t)tokens;
     if (rc == SR_OK && out->mix.linear + out->mix.neural <= 0)
         rc = sr_err_set(err, SR_EPARSE, "%s: `fusion`: both weights of a second reader are 0", path);

@@ -33,19 +33,17 @@ int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task,
 
 /* A second reader of texts whose first answer is uncertain, and short: its answer joins the first one.
  *     "fusion": {"jailbreak_second": {"first": 0.7, "neural": 0.3, "shift": 0.1, "temperature": 1.0,
- *                                     "band": 1.5, "tokens": 256, "pieces": 0.5},
+ *                                     "band": 1.5, "tokens": 256},
  *                "domain_second": {"first": 0.6, "neural": 0.4, "certain": 0.8, "tokens": 256}} */
 struct sr_fusion_second {
     struct sr_fusion mix; /* `linear` is the weight of the first answer, whatever made it */
     float band;           /* two labels: log odds on either side of the threshold that are uncertain */
     float certain;        /* more labels: the first answer is uncertain below this probability */
     size_t tokens;        /* of the longest text that is read a second time */
-    float pieces;         /* two labels: of its log odds those of the worst of the text and its pieces, each
-                             read alone; the rest are those of the text; 0: pieces are not read */
 };
 
-/* Of one task. What *out has for `band`, `certain`, `tokens` and `pieces` stays where config.json does not
- * say it. SR_ENOENT: it says nothing of a second reader of the task; errors as above. */
+/* Of one task. What *out has for `band`, `certain` and `tokens` stays where config.json does not say it.
+ * SR_ENOENT: it says nothing of a second reader of the task; errors as above. */
 int sr_fusion_read_second(struct sr_fusion_second *out, const char *folder, const char *task,
                           struct sr_err *err) SR_WARN_UNUSED;
 

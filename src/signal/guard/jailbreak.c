@@ -184,9 +184,8 @@ static int finish_second(const struct sr_signal_set *set, struct sr_signal_task 
                          struct sr_signal_question *questions, size_t n)
 {
     struct evaluation *evaluation = questions[0].about;
-    const struct sr_jailbreak_again *again = evaluation->again;
-    for (size_t at = 0; at < n; at += again++->n_questions)
-        sr_jailbreak_second_mix(again, &set->models, &questions[at]);
+    for (size_t i = 0; i < n; i++)
+        sr_jailbreak_second_mix(&evaluation->again[i], &set->models, &questions[i]);
     limit_multilingual(task->result);
     return write_result(set, task, evaluation);
 }
@@ -216,15 +215,15 @@ static int conclude(const struct sr_signal_set *set, struct sr_signal_task *task
 {
     struct sr_signal_unit whole;
     struct units units = units_of(task->input, &whole);
-    size_t n_again = choose_again(set, &units, task->input, evaluation), n = 0;
-    if (n_again == 0)
+    size_t n = choose_again(set, &units, task->input, evaluation);
+    struct sr_signal_question *questions = n ? sr_arena_calloc(task->arena, n, sizeof *questions) : NULL;
+    if (!n)
         return write_result(set, task, evaluation);
-    size_t most = set->models.second.pieces > 0 ? SR_JAILBREAK_SECOND_QUESTIONS : 1;
-    struct sr_signal_question *questions = sr_arena_calloc(task->arena, n_again * most, sizeof *questions);
     if (!questions)
         return SR_ENOMEM;
-    for (size_t i = 0; i < n_again; i++)
-        n += sr_jailbreak_second_questions(&set->models, &evaluation->again[i], questions + n, evaluation);
+    for (size_t i = 0; i < n; i++)
+        questions[i] = (struct sr_signal_question){
+            .text = evaluation->again[i].text, .about = evaluation, .extra = true};
     return sr_signal_ask_second(set, task, set->models.other, units.tenant, questions, n, finish_second);
 }
 

@@ -101,8 +101,7 @@ struct sr_jailbreak_again {
     struct sr_jailbreak_unit *unit;
     struct sr_risk_part *part; /* of a long unit; NULL: all of a short one */
     struct sr_bytes text;
-    float risk;         /* by the first judgement, in all calibrations */
-    size_t n_questions; /* about the text and its pieces */
+    float risk; /* by the first judgement, in all calibrations */
 };
 
 /* Puts one into a list of at most `room`, those of current units first, then by risk; the last one may lose
@@ -121,19 +120,9 @@ size_t sr_jailbreak_second_texts(const struct sr_jailbreak_models *models, struc
  * be. */
 bool sr_jailbreak_second_is_moot(const struct sr_jailbreak_models *models, float risk);
 
-/* The questions about a text: the whole, and the pieces of a short unit if it has several and pieces count;
- * each with `about`. At most SR_JAILBREAK_SECOND_QUESTIONS into `out`, 1 where pieces do not count. Returns
- * how many.
- */
-#define SR_JAILBREAK_SECOND_QUESTIONS (1 + SR_RISK_SECOND_PIECES)
-size_t sr_jailbreak_second_questions(const struct sr_jailbreak_models *models,
-                                     struct sr_jailbreak_again *again, struct sr_signal_question *out,
-                                     void *about);
-
-/* The unit's risk with the second reader's answers to these [again->n_questions]; it stays where the whole
- * was not read. */
+/* The unit's risk with the second reader's answer; without one it stays. */
 void sr_jailbreak_second_mix(const struct sr_jailbreak_again *again, const struct sr_jailbreak_models *models,
-                             const struct sr_signal_question *questions);
+                             const struct sr_signal_question *question);
 
 /* ---- jailbreak_ask.c ---- */
 

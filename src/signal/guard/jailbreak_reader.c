@@ -184,7 +184,7 @@ static int read_passages(struct sr_jailbreak_session *session, struct sr_bytes b
     struct sr_passage p;
     size_t at = 0;
     int rc = SR_OK;
-    while (rc == SR_OK && sr_passage_next(block, &sr_passage_paragraphs, &at, &p)) {
+    while (rc == SR_OK && sr_passage_next(block, &at, &p)) {
         rc = sr_job_pause(p.end - p.start);
         struct sr_risk_window window = {.start = (uint32_t)(from + p.start), .end = (uint32_t)(from + p.end)};
         if (rc || sr_undisguised_stand_for(block, views, p.start, p.end))

@@ -3,13 +3,9 @@
  *
  * It reads a short unit as the first neural classifier has read it: the text, or what its disguised parts say
  * where that decided; of a long one the windows that decide, each by itself. Of a text that is longer than
- * one of its windows the worst window counts, as everywhere. It also reads the pieces of a short unit, each
- * alone: every row of an encoder has seen the whole window, so harmless words around an attack drown it
- * there.
+ * one of its windows the worst window counts, as everywhere.
  */
 #include "signal/guard/jailbreak.h"
-
-#include "text/passages.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,25 +118,6 @@ static bool has_parts(const struct sr_jailbreak_unit *unit)
     return region->n_stretches || (region->plain && region->undisguised);
 }
 
-size_t sr_jailbreak_second_questions(const struct sr_jailbreak_models *models,
-                                     struct sr_jailbreak_again *again, struct sr_signal_question *out,
-                                     void *about)
-{
-    struct sr_passage_form form = sr_passage_lines(again->text.n, SR_RISK_SECOND_PIECES);
-    struct sr_passage piece;
-    size_t at = 0, n = 0;
-    out[0] = (struct sr_signal_question){.text = again->text, .about = about, .extra = true};
-    bool reads_pieces = models->second.pieces > 0 && !again->part;
-    while (reads_pieces && sr_passage_next(again->text, &form, &at, &piece))
-        out[++n] = (struct sr_signal_question){
-            .text = sr_bytes_of(again->text.p + piece.start, piece.end - piece.start),
-            .about = about,
-            .extra = true,
-            .piece = true};
-    again->n_questions = n > 1 ? 1 + n : 1; /* a text of one piece has been read with it */
-    return again->n_questions;
-}
-
 /* The highest risk of the answer's windows; below 0: there is none. */
 static float risk_of(const struct sr_jailbreak_models *models, const struct sr_signal_question *question)
 {
@@ -160,47 +137,25 @@ static float risk_of(const struct sr_jailbreak_models *models, const struct sr_s
     return worst;
 }
 
-/* As far as it counts. */
-static float limited(float risk)
-{
-    return fminf(fmaxf(risk, 1 - SR_RISK_SECOND_MOST), SR_RISK_SECOND_MOST);
-}
-
-/* Of a text and its pieces [n - 1]; below 0: it was not read. Where a piece was not read, the text counts
- * alone. */
-static float risk_of_all(const struct sr_jailbreak_models *models, const struct sr_signal_question *questions,
-                         size_t n)
-{
-    float whole = risk_of(models, &questions[0]), worst = whole, share = models->second.pieces;
-    for (size_t i = 1; i < n; i++) {
-        float risk = risk_of(models, &questions[i]);
-        if (risk < 0)
-            share = 0;
-        worst = fmaxf(worst, risk);
-    }
-    if (whole < 0)
-        return -1;
-    float odds = (1 - share) * log_odds(limited(whole)) + share * log_odds(limited(worst));
-    return 1 / (1 + expf(-odds));
-}
-
 /* What both say together. */
 static float mixed(const struct sr_fusion *fusion, float first, float second)
 {
-    float other[2] = {1 - second, second}, both[2] = {1 - first, first};
+    float other[2], both[2] = {1 - first, first};
+    other[1] = fminf(fmaxf(second, 1 - SR_RISK_SECOND_MOST), SR_RISK_SECOND_MOST);
+    other[0] = 1 - other[1];
     sr_fusion_mix(fusion, other, both, 2, both);
     return fminf(both[1], SR_RISK_MAX);
 }
 
 void sr_jailbreak_second_mix(const struct sr_jailbreak_again *again, const struct sr_jailbreak_models *models,
-                             const struct sr_signal_question *questions)
+                             const struct sr_signal_question *question)
 {
     static const struct sr_fusion of_long = {.neural = SR_RISK_LONG_SECOND,
                                              .linear = 1 - SR_RISK_LONG_SECOND,
                                              .temperature = 1,
                                              .shift = SR_RISK_LONG_SECOND_SHIFT};
     struct sr_jailbreak_unit *unit = again->unit;
-    float second = risk_of_all(models, questions, again->n_questions);
+    float second = risk_of(models, question);
     if (second < 0)
         return;
     if (again->part) {

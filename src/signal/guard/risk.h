@@ -65,14 +65,12 @@
  * SR_RISK_LONG_SECOND, those of the first judgement, under the bar of the length, with the rest, and the sum
  * is raised by SR_RISK_LONG_SECOND_SHIFT.
  *
- * Of a request SR_RISK_SECOND_TEXTS texts at most, those with the highest risk; of a short unit at most
- * SR_RISK_SECOND_PIECES pieces are read alone, larger ones where it is longer. */
+ * Of a request SR_RISK_SECOND_TEXTS texts at most, those with the highest risk. */
 #define SR_RISK_SECOND_AT         0.70F
 #define SR_RISK_SECOND_BAND       1.50F
 #define SR_RISK_SECOND_TOKENS     256u  /* as the first neural classifier counts them */
 #define SR_RISK_SECOND_WINDOW     4096u /* bytes of a window; more: words that are in no vocabulary */
 #define SR_RISK_SECOND_TEXTS      8u
-#define SR_RISK_SECOND_PIECES     32u
 #define SR_RISK_SECOND_MOST       0.982F /* its own risk counts up to here, and down to the rest: log odds of 4 */
 #define SR_RISK_LONG_SECOND       0.30F
 #define SR_RISK_LONG_SECOND_SHIFT 0.10F

@@ -92,10 +92,10 @@ static int finish(struct asking *asking)
         const struct sr_signal_question *question = &asking->questions[i];
         if (question->status == SR_OK && !question->extra)
             result->neural_bytes += sr_neural_scope(question->result).read_bytes;
-        if (question->status == SR_OK && question->neural && !question->piece)
+        if (question->status == SR_OK && question->neural)
             result->multilingual_bytes += sr_neural_scope(question->result).read_bytes;
         result->neural_late |= !asking->first && sr_signal_question_is_late(question);
-        if (asking->first && !question->piece)
+        if (asking->first)
             *(sr_signal_question_is_whole(question) ? &result->read_twice : &result->not_read_twice) += 1;
     }
     bool wanted = sr_task_state(&asking->task->base) == SR_TASK_PENDING;

@@ -18,7 +18,6 @@ struct sr_signal_question {
     void *about;              /* the type's */
     struct sr_neural *neural; /* who reads it, outlives the task; NULL: the one that is asked */
     bool extra;               /* derived from another question's text: its bytes do not count as read */
-    bool piece;               /* of the text of a question before it, which counts for both */
     /* Set when the task is finished: SR_OK with a result (partial if the deadline passed), or the reason
      * why there is none, SR_ETIMEOUT if the deadline passed. The result is dropped after `finish`. */
     int status;

@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-#define LINES ATTACK "\nWhich rivers flow through the old town of Bern?\nAnd how long do I boil an egg here?"
-
 /* Keeps the store's thread, so that nobody asks the second reader. */
 struct blocker {
     struct sr_job job;
@@ -96,7 +94,7 @@ static void check_late(const struct late *late, bool expired, double before)
         return;
     assert_false(fabs(result->hits[0].value - before) > 0);
     assert_string_equal(result->tier, "linear+neural");
-    assert_int_equal(result->neural_bytes, strlen(LINES));
+    assert_int_equal(result->neural_bytes, strlen(ATTACK));
     assert_true(!result->neural_late && result->multilingual_bytes == 0);
     assert_true(result->read_twice == 0 && result->not_read_twice == 1);
 }
@@ -108,20 +106,20 @@ static void test_before_it_is_asked(void **state)
     struct kit first, both;
     struct late late;
     (void)state;
-    write_second(MIXED "\"band\":100,\"pieces\":0.5}");
+    write_second(MIXED "\"band\":100}");
     struct sr_model_store *store = open_store();
     load_kit(&first, store, SR_CONFIG_MULTILINGUAL_OFF);
     load_kit(&both, store, SR_CONFIG_MULTILINGUAL_AUTO);
-    double before = run(&first, LINES)->hits[0].value;
+    double before = run(&first, ATTACK)->hits[0].value;
     for (int expires = 0; expires < 2; expires++) {
         block_store(&blocker, store);
-        late_begin(&late, &both, LINES);
+        late_begin(&late, &both, ATTACK);
         (expires ? sr_signal_run_expire : sr_signal_run_cancel)(late.run);
         check_late(&late, expires, before);
         free_store(&blocker);
         late_end(&late);
     }
-    assert_true(run(&both, LINES)->multilingual_bytes > 0);
+    assert_true(run(&both, ATTACK)->multilingual_bytes > 0);
     kit_close(&first);
     kit_close(&both);
 }
@@ -136,18 +134,18 @@ static void test_while_it_reads(void **state)
     struct late late;
     struct held held;
     (void)state;
-    write_second(MIXED "\"band\":100,\"pieces\":0.5}");
+    write_second(MIXED "\"band\":100}");
     struct sr_model_store *store = open_store();
     const struct sr_config *config = with(SR_CONFIG_MULTILINGUAL_AUTO);
     load_kit(&first, store, SR_CONFIG_MULTILINGUAL_OFF);
     load_kit(&both, store, SR_CONFIG_MULTILINGUAL_AUTO);
-    double before = run(&first, LINES)->hits[0].value;
+    double before = run(&first, ATTACK)->hits[0].value;
     assert_true(run(&both, PLAIN)->multilingual_bytes > 0); /* it is open */
     assert_int_equal(sr_signal_infer(config, store, &infer, &err), SR_OK);
     assert_int_equal(sr_signal_encoder(config, store, &encoder, &err), SR_OK);
     for (int expires = 0; expires < 2; expires++) {
         hold(&held, infer, encoder);
-        late_begin(&late, &both, LINES);
+        late_begin(&late, &both, ATTACK);
         while (sr_infer_stats(infer).jobs == 0)
             usleep(1000);
         (expires ? sr_signal_run_expire : sr_signal_run_cancel)(late.run);
@@ -166,14 +164,14 @@ static void test_at_any_moment(void **state)
     struct kit first, both;
     struct late late;
     (void)state;
-    write_second(MIXED "\"band\":100,\"pieces\":0.5}");
+    write_second(MIXED "\"band\":100}");
     struct sr_model_store *store = open_store();
     load_kit(&first, store, SR_CONFIG_MULTILINGUAL_OFF);
     load_kit(&both, store, SR_CONFIG_MULTILINGUAL_AUTO);
     (void)run(&both, PLAIN);
     for (unsigned i = 0; i < 60; i++) {
-        char text[256];
-        snprintf(text, sizeof text, "%s Request %u.", LINES, i);
+        char text[128];
+        snprintf(text, sizeof text, "%s Request %u.", ATTACK, i);
         double before = run(&first, text)->hits[0].value;
         struct sr_signal_input *input = sr_signal_input_new(sr_bytes_str(text), 1);
         mail_open(&late.mail);

@@ -10,22 +10,17 @@
 #define LINE "The quick brown fox jumps over the lazy dog and runs away from all of them before noon."
 
 /* The passages of `text` are `want`, in order; NULL ends the list. */
-static void check_form(const char *text, const struct sr_passage_form *form, const char *const *want)
+static void check(const char *text, const char *const *want)
 {
     struct sr_bytes all = sr_bytes_str(text);
     struct sr_passage passage;
     size_t at = 0;
     for (; *want; want++) {
-        assert_true(sr_passage_next(all, form, &at, &passage));
+        assert_true(sr_passage_next(all, &at, &passage));
         assert_int_equal(passage.end - passage.start, strlen(*want));
         assert_memory_equal(text + passage.start, *want, strlen(*want));
     }
-    assert_false(sr_passage_next(all, form, &at, &passage));
-}
-
-static void check(const char *text, const char *const *want)
-{
-    check_form(text, &sr_passage_paragraphs, want);
+    assert_false(sr_passage_next(all, &at, &passage));
 }
 
 static void paragraphs(void **state)
@@ -51,10 +46,9 @@ static void lines_of_a_long_paragraph(void **state)
     (void)state;
     for (int i = 0; i < 12; i++)
         strcat(text, LINE "\n");
-    while (sr_passage_next(sr_bytes_str(text), &sr_passage_paragraphs, &at, &passage)) {
+    while (sr_passage_next(sr_bytes_str(text), &at, &passage)) {
         assert_int_equal(passage.start, n * sizeof LINE);
-        if (strlen(text) - passage.start <=
-            sr_passage_paragraphs.most) { /* the rest is a paragraph that fits */
+        if (strlen(text) - passage.start <= SR_PASSAGE_MAX) { /* the rest is a paragraph that fits */
             assert_int_equal(passage.end, strlen(text));
             break;
         }
@@ -71,73 +65,43 @@ static void sentences_of_a_long_line(void **state)
     (void)state;
     for (int i = 0; i < 24; i++)
         strcat(text, LINE " ");
-    assert_true(sr_passage_next(sr_bytes_str(text), &sr_passage_paragraphs, &at, &passage));
+    assert_true(sr_passage_next(sr_bytes_str(text), &at, &passage));
     assert_int_equal(passage.end, 2 * sizeof LINE - 1);
     /* Full stops of Chinese and Japanese. */
     *text = 0;
     for (int i = 0; i < 40; i++)
         strcat(text, "\u4eca\u5929\u5929\u6c14\u5f88\u597d\u3002");
     at = 0;
-    assert_true(sr_passage_next(sr_bytes_str(text), &sr_passage_paragraphs, &at, &passage));
+    assert_true(sr_passage_next(sr_bytes_str(text), &at, &passage));
     assert_int_equal(passage.end % 21, 0);
-    assert_true(passage.end >= sr_passage_paragraphs.sentence && passage.end < sr_passage_paragraphs.most);
+    assert_true(passage.end >= SR_PASSAGE_SENTENCE && passage.end < SR_PASSAGE_MAX);
 }
 
-static void lines(void **state)
-{
-    struct sr_passage_form form = sr_passage_lines(300, 32);
-    (void)state;
-    check_form("", &form, (const char *[]){NULL});
-    check_form(LINE "\n" LINE "\nshort\nand short\n" LINE, &form,
-               (const char *[]){LINE "\n", LINE "\n", "short\nand short\n" LINE, NULL});
-    check_form(LINE " " LINE " " LINE, &form, (const char *[]){LINE " " LINE, LINE, NULL});
-    /* Of a long text all are longer. */
-    form = sr_passage_lines(3000, 11);
-    assert_int_equal(form.least, 301);
-    assert_true(form.sentence >= form.least && form.most >= 2 * form.least);
-}
-
-static const char *random_text(char text[4000], unsigned *seed)
+/* Random texts: passages are in order, not too long, cut between characters, with white space between. */
+static void nothing_is_lost(void **state)
 {
     static const char *const pieces[] = {"a",  "bc", " ",      "\n",     "\n\n",
                                          ". ", "!",  "\u3002", "\u00e9", "\U0001f600"};
-    size_t n = 0;
-    unsigned spread = 1 + (unsigned)rand_r(seed) % 10;
-    *text = 0;
-    for (int more = rand_r(seed) % 900; more > 0; more--)
-        n += (size_t)sprintf(text + n, "%s", pieces[rand_r(seed) % 3 ? 0 : (unsigned)rand_r(seed) % spread]);
-    return text;
-}
-
-/* Passages are in order, not too long, cut between characters, with white space between. */
-static size_t check_cuts(const char *text, const struct sr_passage_form *form)
-{
-    size_t n = strlen(text), at = 0, last = 0, count = 0;
-    struct sr_passage passage;
-    while (sr_passage_next(sr_bytes_of(text, n), form, &at, &passage)) {
-        assert_true(passage.start >= last && passage.end > passage.start && passage.end <= n);
-        assert_true(passage.end - passage.start <= form->most && at == passage.end);
-        for (size_t i = last; i < passage.start; i++)
-            assert_non_null(strchr(" \n", text[i]));
-        assert_true(passage.end == n || !sr_utf8_is_tail(text[passage.end]));
-        last = passage.end;
-        count++;
-    }
-    for (size_t i = last; i < n; i++)
-        assert_non_null(strchr(" \n", text[i]));
-    return count;
-}
-
-static void nothing_is_lost(void **state)
-{
-    char text[4000];
     unsigned seed = 7;
     (void)state;
     for (int round = 0; round < 3000; round++) {
-        check_cuts(random_text(text, &seed), &sr_passage_paragraphs);
-        size_t most = 2 + (size_t)round % 40;
-        struct sr_passage_form form = sr_passage_lines(strlen(text), most);
-        assert_in_range(check_cuts(text, &form), 0, most);
+        char text[4000] = "";
+        size_t n = 0, at = 0, last = 0;
+        unsigned spread = 1 + (unsigned)rand_r(&seed) % 10;
+        for (int more = rand_r(&seed) % 900; more > 0; more--)
+            n += (size_t)sprintf(text + n, "%s",
+                                 pieces[rand_r(&seed) % 3 ? 0 : (unsigned)rand_r(&seed) % spread]);
+        struct sr_passage passage;
+        while (sr_passage_next(sr_bytes_of(text, n), &at, &passage)) {
+            assert_true(passage.start >= last && passage.end > passage.start && passage.end <= n);
+            assert_true(passage.end - passage.start <= SR_PASSAGE_MAX && at == passage.end);
+            for (size_t i = last; i < passage.start; i++)
+                assert_non_null(strchr(" \n", text[i]));
+            assert_true(passage.end == n || !sr_utf8_is_tail(text[passage.end]));
+            last = passage.end;
+        }
+        for (size_t i = last; i < n; i++)
+            assert_non_null(strchr(" \n", text[i]));
     }
 }
 
@@ -147,7 +111,6 @@ int main(void)
         cmocka_unit_test(paragraphs),
         cmocka_unit_test(lines_of_a_long_paragraph),
         cmocka_unit_test(sentences_of_a_long_line),
-        cmocka_unit_test(lines),
         cmocka_unit_test(nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
