@@ -109,6 +109,10 @@ def test_a_leaving_client_cancels_the_upstream(default_site):
 
 def test_a_slow_reader_does_not_fill_memory(default_site):
     gateway, _ = default_site
+    end = time.monotonic() + 120
+    while "semroute_encoders_open 2" not in gateway.metrics():  # they are opened in the background
+        assert time.monotonic() < end
+        time.sleep(0.1)
     before = gateway.rss_kib()
     readers = []
     for _ in range(4):
