@@ -47,7 +47,6 @@ class English:
         fusion = json.loads((HERE.parent / "models" / "neural" / "config.json").read_text())["fusion"]["jailbreak"]
         linear = np.clip(t.linear[keep], -fusion["linear_limit"], fusion["linear_limit"])
         texts = [r.text for r, k in zip(every, keep) if k]
-        self.texts = texts
         self.first = (fusion["neural"] * neural(args, texts) + fusion["linear"] * linear + fusion["shift"]) / fusion["temperature"]
         self.second = np.clip(guard.Mixture(t).own(t.z)[keep], -guard.LIMIT, guard.LIMIT)
         self.y, self.family, self.group = t.y[keep], t.family[keep], group[keep]

@@ -4,7 +4,7 @@ docs/quality/multilingual.{md,json}.
     python multilingual_guard.py --work DIR [--groups 0 1 ...] [--threads N] [--binary ../build/semroute] [--data ../../shared/data]
 
 Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on.
-All of this is kept in --work and goes on where it stopped: about 20 minutes of one core with BF16 a group, 25 for the whole, 4 before
+All of this is kept in --work and goes on where it stopped: 20 to 30 minutes of one core with BF16 a group, 25 to 40 for the whole, 4 before
 them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
 left_out/multilingual, and are used while CHOICES are the same: so a new linear tier is mixed with that model in a minute. Remove that
 folder to train anew on other texts.

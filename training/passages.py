@@ -1,9 +1,8 @@
-"""Passages of a text: paragraphs, lines of long ones, sentences of long lines, the twin of src/text/passages.c; and its lines alone."""
+"""Passages of a text: paragraphs, lines of long ones, sentences of long lines, the twin of src/text/passages.c; and, for training, lines."""
 import collections
 
 Form = collections.namedtuple("Form", "most least sentence lines")   # the first three in bytes
-PARAGRAPHS = Form(800, 24, 160, False)
-MOST_PIECES = 32
+PARAGRAPHS, LINES = Form(800, 24, 160, False), Form(240, 40, 120, True)
 SPACE = b" \t\r\n"
 STOPS = ("。".encode(), "！".encode(), "？".encode())
 
@@ -29,12 +28,6 @@ def _sentence_end(text, at, end):
         if text[i:i + 3] in STOPS and i + 3 <= end:
             return i + 3
     return -1
-
-
-def lines(size, n=MOST_PIECES):
-    """Lines, and the sentences of a long line, of a text of so many bytes: at most n; a short last line goes with the one before it."""
-    least = max(40, size // (n - 1) + 1)
-    return Form(max(240, 2 * least), least, max(120, least), True)
 
 
 def passages(text, form=PARAGRAPHS):
@@ -63,6 +56,6 @@ def passages(text, form=PARAGRAPHS):
 
 
 def pieces(text):
-    """The lines of a str, and some sentences of long ones."""
+    """The lines of a str, and sentences of long ones; a short last line goes with the one before it."""
     raw = text.encode()
-    return [raw[start:end].decode() for start, end in passages(raw, lines(len(raw)))]
+    return [raw[start:end].decode() for start, end in passages(raw, LINES)]

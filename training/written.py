@@ -11,8 +11,8 @@ import re
 FOLDER = pathlib.Path(__file__).resolve().parent / "texts"
 FAMILIES = FOLDER / "families"                 # texts that models/neural was not trained on (guard_families.py), nor on those of the other two
 LINEAR = (FAMILIES, FOLDER / "further", FOLDER / "linear")    # folders that the linear tier reads besides
-HARMLESS = {"lookalike", "long", "carrier"}     # kinds; all others are attacks
 WIDER = FOLDER / "wider"                        # for the guard of neural-multilingual alone, as texts/multilingual
+HARMLESS = {"lookalike", "long", "carrier"}     # kinds; all others are attacks
 Record = collections.namedtuple("Record", "name text kind lang attack")
 HEAD = re.compile(r"%% kind=(\w+) lang=(\w+)")
 CHOICE = re.compile(r"«([^«»]*)»")

@@ -368,13 +368,11 @@ static void test_the_domain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_mixture),
-
-        cmocka_unit_test(test_which_texts),   cmocka_unit_test(test_disguised),
-        cmocka_unit_test(test_parts),         cmocka_unit_test(test_long_words),
-        cmocka_unit_test(test_units),         cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_it_is_damaged), cmocka_unit_test(test_a_bad_mixture),
-        cmocka_unit_test(test_the_domain),
+        cmocka_unit_test(test_the_mixture),   cmocka_unit_test(test_which_texts),
+        cmocka_unit_test(test_disguised),     cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_long_words),    cmocka_unit_test(test_units),
+        cmocka_unit_test(test_long_texts),    cmocka_unit_test(test_it_is_damaged),
+        cmocka_unit_test(test_a_bad_mixture), cmocka_unit_test(test_the_domain),
     };
     return cmocka_run_group_tests(tests, open_folder, close_all);
 }
