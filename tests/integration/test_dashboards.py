@@ -199,10 +199,11 @@ def test_prometheus_evaluates_the_alerts(site):
     assert [rule["name"] for rule in rules if rule["health"] != "ok"] == []
 
 
-def test_the_first_failed_reload_is_seen(site):
-    """increase() needs a series from before the first failure."""
+@pytest.mark.parametrize("result", ["success", "error"])
+def test_the_first_reload_is_seen(site, result):
+    """increase() needs a series from before the first reload."""
     gateway, _ = site
-    assert re.search(r'^semroute_config_reloads_total\{result="error"\} 0$', gateway.metrics(), re.M)
+    assert re.search(rf'^semroute_config_reloads_total\{{result="{result}"\}} 0$', gateway.metrics(), re.M)
 
 
 def test_prometheus_is_the_real_one():
