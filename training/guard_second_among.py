@@ -34,7 +34,7 @@ Text = collections.namedtuple("Text", "kind group text of")   # of: the attack's
 def texts(seed=7):
     """Texts of all kinds: alone, figures_english.PLACES, joined and document."""
     rng, out = random.Random(seed), []
-    rows = [(mr.group_of(mr.family(r)), folder.name, r) for folder in (*written.LINEAR, written.WIDER)
+    rows = [(mr.group_of(mr.family(r)), folder.name, r) for folder in written.LINEAR
             for r in mr.written_rows(folder.name) if r.lang == "en"]
     for g in range(mr.GROUPS):
         prompts = [r.text for k, _, r in rows if k == g and r.group.startswith(USERS) and len(r.text) < english_texts.BELOW]

@@ -4,7 +4,7 @@
 
 Rows are those of multilingual_rows.py; their families are left out in the five groups of multilingual_rows.group_of, and the model
 has all n-grams of the linear tier and its settings, and the calibration of models/jailbreak-linear. It is trained on these rows, a
-window each, without those of texts/multilingual and texts/wider, which the linear tier does not know either: the shipped model has seen more
+window each, without those of texts/multilingual and texts/broader, which the linear tier does not know either: the shipped model has seen more
 English. Writes --work/left-out-linear.npz: log odds by the SHA-256 of the text. Three minutes of one
 idle core and 3 GB.
 Only train files are read.
@@ -46,7 +46,7 @@ def margins(x, y, weight, mine, asked):
 
 def odds(root, others=()):
     """({SHA-256: log odds} of the rows, log odds of `others`, pairs of a group and a text, which nothing learns from)"""
-    rows = mr.guard_rows(root)
+    rows = mr.guard_rows(root) + mr.later_rows()
     group = np.array([mr.group_of(mr.family(r)) for r in rows] + [g for g, _ in others])
     known = np.array([not mr.is_own(r) for r in rows] + [False] * len(others))
     keys = [features.keys(t.encode()) for t in [r.text for r in rows] + [t for _, t in others]]

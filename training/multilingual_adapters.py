@@ -39,6 +39,9 @@ class Texts:
             (self.work / f"part-{key}.npy").replace(path)
         return np.load(path, mmap_mode="r")
 
+    def rows(self, i):
+        return self.states[self.ends[i] - self.n[i]:self.ends[i]]
+
     def batches(self, mine, size):
         """Lists of rows of about one length, of at most `size` tokens with padding."""
         out = [[]]
@@ -69,8 +72,19 @@ class Texts:
         real = self.real(batch)
         x = torch.zeros(*real.shape, trunk.WIDTH, dtype=trunk.HALF)
         for j, i in enumerate(batch):
-            x[j, :self.n[i]] = torch.from_numpy(np.array(self.states[self.ends[i] - self.n[i]:self.ends[i]])).view(trunk.KEPT).to(trunk.HALF)
+            x[j, :self.n[i]] = torch.from_numpy(np.array(self.rows(i))).view(trunk.KEPT).to(trunk.HALF)
         return x, real
+
+
+class Joined(Texts):
+    """Two lists of texts as one, each with its own file of states."""
+
+    def __init__(self, first, second):
+        self.both, self.n, self.size = (first, second), np.concatenate([first.n, second.n]), first.size
+
+    def rows(self, i):
+        first, second = self.both
+        return first.rows(i) if i < len(first.n) else second.rows(i - len(first.n))
 
 
 def model_of(choices):
@@ -85,14 +99,15 @@ def epoch(texts, mine, rng):
     return batches
 
 
-def train(texts, y, own, mine, choices):
+def train(texts, y, own, mine, choices, model=None):
     """Adapters and head from the rows `mine`, which weigh `own`; what counts is their running mean over the later part of the training.
+    A model that is given goes on.
 
     After the first epoch, rows that were judged right within `unsure` are drawn with the chance `again` and weigh more in its place:
     the same gradient on the mean, of fewer texts."""
     torch.manual_seed(choices["seed"])
     rng = np.random.default_rng(choices["seed"])
-    model = model_of(choices).train()
+    model = (model or model_of(choices)).train()
     adapters, head = model.parts()
     optimizer = torch.optim.AdamW([{"params": adapters, "lr": choices["rate"], "weight_decay": choices["decay"]},
                                    {"params": head, "lr": 2 * choices["rate"], "weight_decay": 0.01}], betas=(0.9, 0.98))
@@ -128,6 +143,14 @@ def averaged(mean, parameters, share):
     for m, p in zip(mean, parameters):
         m.lerp_(p.detach(), share)
     return mean
+
+
+def between(first, second, share):
+    """The second model, with `share` of its own weights and the rest of the first one's."""
+    with torch.no_grad():
+        for name, of in first.named_parameters():
+            second.get_parameter(name).lerp_(of, 1 - share)
+    return second
 
 
 def ask(model, texts, mine):

@@ -3,8 +3,9 @@ docs/quality/multilingual.{md,json}.
 
     python multilingual_guard.py --work DIR [--groups 0 1 ...] [--threads N] [--binary ../build/semroute] [--data ../../shared/data]
 
-Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on.
-All of this is kept in --work and goes on where it stopped: 20 to 30 minutes of one core with BF16 a group, 25 to 40 for the whole, 4 before
+Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on. Each
+of these models is trained twice: on all rows but those of multilingual_rows.later_rows, then on these with others beside them.
+All of this is kept in --work and goes on where it stopped: 25 to 35 minutes of one core with BF16 a group, 30 to 45 for the whole, 4 before
 them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
 left_out/multilingual, and are used while CHOICES are the same: so a new linear tier is mixed with that model in a minute. Remove that
 folder to train anew on other texts.
@@ -24,6 +25,7 @@ import shutil
 import numpy as np
 import torch
 
+import data
 import figures_multilingual
 import jailbreak_data as jd
 import left_out_linear
@@ -41,16 +43,19 @@ RATE, POINT, LEAST = 0.03, 0.7, 20
 IN_ROLE = 0.004   # of personas and prompts in the system role, as in calibrate_system.py
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
 CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "warmup": 0.04, "decay": 0.05, "smoothing": 0.02, "batch": 4096,
-           "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "sliding": trunk.SLIDING, "step": trunk.STEP, "seed": 7}
+           "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "sliding": trunk.SLIDING, "step": trunk.STEP, "seed": 7,
+           # the second training: of multilingual_rows.later_rows and so many others; what ships lies between both models
+           "later": {"rate": 5e-4, "epochs": 2.0, "others": 6000, "share": 0.5}}
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
-SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.375, "temperature": 1.0, "band": 1.5, "tokens": 1024}
+SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.339, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 600      # windows of long prompts made of a group's rows; half of them with an attack
 PIECES = 300     # pieces of a group's harmless rows, each read by itself
 
 
 def rows(root):
-    """(rows, the group of each): those of multilingual_rows, windows of several texts of one group, and pieces of harmless ones."""
+    """(rows, the group of each): those of multilingual_rows, windows of several texts of one group, pieces of harmless ones, and at last
+    those of the second training."""
     out = mr.guard_rows(root)
     group = [mr.group_of(mr.family(r)) for r in out]
     made, of = [], []
@@ -66,7 +71,14 @@ def rows(root):
         for i, (r, text) in enumerate(random.Random(f"pieces {g}").sample(pieces, min(PIECES, len(pieces)))):
             made.append(mr.Row("jailbreak", "made-pieces", text, 0, r.lang, "piece", f"piece {g} {i}", mr.is_foreign(text), 0.5))
             of.append(g)
-    return out + made, np.array(group + of)
+    later = mr.later_rows()
+    return out + made + later, np.array(group + of + [mr.group_of(mr.family(r)) for r in later])
+
+
+def texts_of(every, work):
+    """Those of the second training have states of their own."""
+    n = len(every) - len(mr.later_rows())
+    return adapters.Joined(*(adapters.Texts([r.text for r in part], work, CHOICES) for part in (every[:n], every[n:])))
 
 
 def weights(every, y):
@@ -76,25 +88,36 @@ def weights(every, y):
     return np.array([r.weight ** 0.5 / count[p] ** 0.5 * (CHOICES["judged"] if heads.is_judged(r) else 1.0) for r, p in zip(every, part)])
 
 
-def train(texts, y, w, mine):
-    """Adapters and head; both labels weigh alike."""
-    own = w.copy()
+def once(texts, every, mine, choices, model=None):
+    """Adapters and head of the rows `mine`; both labels weigh alike."""
+    y = np.array([r.label for r in every])
+    own = weights(every, y)
     for label in (0, 1):
         own[mine[y[mine] == label]] *= len(mine) / 2 / own[mine[y[mine] == label]].sum()
-    return adapters.train(texts, y, own, mine, CHOICES)
+    return adapters.train(texts, y, own, mine, choices, model)
+
+
+def train(texts, every, mine, path):
+    """Both trainings: of all rows but the later ones, whose model `path` keeps, and of these with others beside them. Means of the weights
+    of both models: each finds what the other has not learnt or has forgotten."""
+    n, choices = len(texts.both[0].n), CHOICES["later"]
+    if not path.exists():
+        heads.save(path, adapters.trained(once(texts.both[0], every[:n], mine[mine < n], CHOICES)))
+    others = sorted(mine[mine < n], key=lambda i: data.chance(every[i].text, "second training"))[:choices["others"]]
+    model = once(texts, every, np.array(sorted([*others, *mine[mine >= n]])), {**CHOICES, **choices}, adapters.load(path, CHOICES))
+    return adapters.between(adapters.load(path, CHOICES), model, choices["share"])
 
 
 def left_out(work, every, group, texts, groups):
     """Log odds of rows by a model that does not know their group; NaN: of none, or of groups that are not there yet."""
-    y = np.array([r.label for r in every])
-    w, found, known = weights(every, y), {}, [mr.digest(r.text) for r in every]
+    found, known = {}, [mr.digest(r.text) for r in every]
     for g in range(mr.GROUPS):
         asked = np.nonzero(group == g)[0]
         path = work / f"group{g}.npz"
         if not path.exists() and is_kept():
             path = KEPT / path.name
         if not path.exists() and g in groups:
-            model = train(texts, y, w, np.nonzero(group != g)[0])
+            model = train(texts, every, np.nonzero(group != g)[0], work / f"first{g}.safetensors")
             heads.save(work / f"group{g}.safetensors", adapters.trained(model))
             np.savez_compressed(path, odds=adapters.ask(model, texts, asked).astype(np.float32), text=np.array([known[i] for i in asked], "S"))
             print(f"group {g}", flush=True)
@@ -120,11 +143,11 @@ def keep(work):
 
 def final(work, every, texts, mixture):
     """The model of all rows."""
-    path, y = work / "final.safetensors", np.array([r.label for r in every])
+    path = work / "final.safetensors"
     if not path.exists() and is_kept():
         return shipped(mixture)
     if not path.exists():
-        model = train(texts, y, weights(every, y), np.arange(len(every)))
+        model = train(texts, every, np.arange(len(every)), work / "first.safetensors")
         heads.save(path, adapters.trained(model))
     return adapters.load(path, CHOICES)
 
@@ -330,9 +353,9 @@ def main():
     torch.set_num_threads(args.threads)
     args.work.mkdir(parents=True, exist_ok=True)
     every, group = rows(args.data)
-    texts = adapters.Texts([r.text for r in every], args.work, CHOICES)
+    texts = texts_of(every, args.work)
     if args.groups == []:
-        return print(f"{len(texts.states)} tokens")
+        return print(f"{sum(len(part.states) for part in texts.both)} tokens")
     z = left_out(args.work, every, group, texts, range(mr.GROUPS) if args.groups is None else args.groups)
     if args.groups is not None:
         return

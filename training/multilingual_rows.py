@@ -40,8 +40,8 @@ GROUP = {**FURTHER, **{name: k for k, names in enumerate(left_out_names.GROUPS) 
 # carriers that few texts have are left out together
 SMALL = {"cv": "cv, review, chat", "review": "cv, review, chat", "chat": "cv, review, chat", "code": "code, passage", "passage": "code, passage"}
 # texts that models/neural does not know, and those that the linear tier does not know either
-NEW = ("written families ", "written further ", "written linear ", "written wider ")
-OWN = (*(f"written {path.stem} " for path in sorted((written.FOLDER / "multilingual").glob("*.txt"))), "written wider ")
+NEW = ("written families ", "written further ", "written linear ", "written wider ", "written broader ")
+OWN = (*(f"written {path.stem} " for path in sorted((written.FOLDER / "multilingual").glob("*.txt"))), "written broader ")
 # task: jailbreak or domain; group: rows that must not be parted; foreign: by its script
 Row = collections.namedtuple("Row", "task source text label lang kind group foreign weight")
 
@@ -149,9 +149,14 @@ def guard_rows(root):
         if taken[place] <= (1 if r.source.startswith("written-") else GUARD_MOST if row.lang == "en" else GUARD_MOST_FOREIGN):
             out.append(row)
     out += written_rows()
-    for folder in (*written.LINEAR, written.WIDER):
+    for folder in written.LINEAR:
         out += written_rows(folder.name)
     return list({r.text: r for r in out}.values())
+
+
+def later_rows():
+    """What the guard's adapters learn last, and the linear tier not at all."""
+    return written_rows(written.BROADER.name)
 
 
 def jailbreak_rows(root):

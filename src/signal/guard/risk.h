@@ -29,9 +29,9 @@
  * harmless texts of this role than in others. training/calibrate_system.py chooses the first two, rates are
  * in docs/quality/system_prompts.md; training/multilingual_guard.py the last, docs/quality/multilingual.md.
  */
-#define SR_RISK_SYSTEM_LINEAR 3.10F
-#define SR_RISK_SYSTEM_BOTH   1.55F
-#define SR_RISK_SYSTEM_OTHER  1.85F
+#define SR_RISK_SYSTEM_LINEAR 2.70F
+#define SR_RISK_SYSTEM_BOTH   1.40F
+#define SR_RISK_SYSTEM_OTHER  2.20F
 
 /* Units of at least SR_RISK_LONG_FROM stretches of SR_RISK_STRETCH bytes are long. Their log odds, where both
  * tiers have read: of a window of the neural classifier with weight SR_RISK_LONG_NEURAL, and of the passage
