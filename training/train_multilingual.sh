@@ -1,5 +1,5 @@
 #!/bin/sh
-# models/neural-multilingual: the guard's adapters and head, then the domain head. One command, resumable, about two and a half hours on
+# models/neural-multilingual: the guard's adapters and head, then the domain head. One command, resumable, about three hours on
 # two idle cores with AVX-512 BF16, and 12 GB. Makes training/.venv-torch (torch 2 of PyPI, 5 GB of packages), since Debian's torch has
 # no fast bfloat16 here. While left_out/multilingual has log odds by the present CHOICES of multilingual_guard.py, the guard's part is
 # not trained: only its mixture with the linear tier is made again. Remove that folder to train it.
