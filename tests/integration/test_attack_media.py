@@ -75,9 +75,9 @@ UNREAD = {
 }
 
 READ = {
-    "messages: a search result cites its source": messages({"type": "search_result", "source": "https://docs.example/eggs", "title": "Eggs",
+    "messages: a search result cites its source": messages({"type": "search_result", "source": "http://localhost:8080/eggs", "title": "Eggs",
                                                             "content": [{"type": "text", "text": "Boil it for six minutes."}]}),
-    "messages: the same in a result": result([{"type": "search_result", "source": "https://docs.example/eggs", "title": "Eggs",
+    "messages: the same in a result": result([{"type": "search_result", "source": "http://localhost:8080/eggs", "title": "Eggs",
                                                "content": [{"type": "text", "text": "Boil it for six minutes."}]}]),
     "messages: a document of text": messages({"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": HELLO}]}}),
     "responses: a container of its own": responses(tools=[{"type": "code_interpreter", "container": {"type": "auto"}}]),

@@ -115,8 +115,8 @@ doors = pytest.mark.parametrize("door", ["gateway", "envoy"])
     ("site/fast", "Please sing", "speed", "all", "reasoner"),
     ("site/care", "Please compile this", "care", None, "general"),  # its own rule `code` counts there
     ("site/care", "Please write fortran", "care", "all", "expert"),
-    ("site/care", "This is urgent", "care", "urgent", "coder"),  # a rule of the top-level block
-    ("auto", "This is urgent", "default", None, "general"),
+    ("site/care", "The laundry is urgent", "care", "urgent", "coder"),  # a rule of the top-level block
+    ("auto", "The laundry is urgent", "default", None, "general"),
     ("MoM", "Please write fortran", "default", None, "general"),
     ("vllm-sr/auto", "python", "default", "code", "coder"),
 ])
@@ -131,7 +131,7 @@ def test_the_name_chooses(here, door, model, text, recipe, decision, chosen):
 
 @doors
 def test_plugins_are_the_recipes(here, door):
-    assert here.ask(door, "This is urgent", "site/care").headers["x-vsr-injected-system-prompt"] == "true"
+    assert here.ask(door, "The laundry is urgent", "site/care").headers["x-vsr-injected-system-prompt"] == "true"
     assert json.loads(here.mock.last_body(1))["messages"][0] == {"role": "system", "content": "Be quick."}
     assert here.ask(door, "python", "auto").headers["x-vsr-injected-system-prompt"] == "false"
 
@@ -204,9 +204,9 @@ def test_the_list_of_models(here):
 
 
 def test_explain_log_and_metrics_know_recipes(here):
-    explained = request(here.api_port, "POST", "/api/v1/explain", {"request": chat("This is urgent", "site/care")}).json()
+    explained = request(here.api_port, "POST", "/api/v1/explain", {"request": chat("The laundry is urgent", "site/care")}).json()
     assert explained["request"]["recipe"] == "care" and explained["decision"]["name"] == "urgent"
-    assert here.ask("gateway", "This is urgent", "site/care").status == 200
+    assert here.ask("gateway", "The laundry is urgent", "site/care").status == 200
     here.ask("gateway", "Please sing", "auto")
     metrics = here.metrics()
     assert 'semroute_recipe_requests_total{recipe="care",outcome="routed"}' in metrics
