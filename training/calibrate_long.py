@@ -59,13 +59,13 @@ attacks and of harmless windows overlap too much, and what the bar takes from on
 The second reader's weight and shift, 0.3 and 0.1, are two numbers for all of these families, chosen by these tables: of the families in
 English it takes a quarter fewer harmless texts at 1K, a fifth at 2K, a sixth at 8K and a twentieth at 32K, and loses up to
 2.3 points fewer. With a shift of 0.2 it takes as many as the first reader and loses 1.4 to 4.2 points fewer; with 0 a third fewer
-at 2K, and loses up to 2.1 points more. A weight of 0.2 or 0.4 gave less at equal recall (by a program that is not kept). It is the
+at 2K, and loses up to 2.1 points more. A weight of 0.2 or 0.4 gave less at equal recall (by a program that is not kept). It is a
 reader before that of [multilingual.md](multilingual.md), and knows none of these families; the linear tier that ships has learnt from
 more written texts.
 
 Every family is read by the first neural classifier here, whose trunk is English. The product gives texts in other languages to
 the second one (`models/neural-multilingual`), also long ones: [multilingual.md](multilingual.md) has its rates in long texts of
-families that it does not know, 20 % of the harmless texts of ten windows and 43 % of 37. So the means stand here twice, of all
+families that it does not know, 20 % of the harmless texts of ten windows and 45 % of 37. So the means stand here twice, of all
 families and of those whose rows are mostly in English.
 
 Tried: attacks lost at 8K where only 10 % of the harmless texts are taken. Windows as before 56 %, with passages read alone 45 to
