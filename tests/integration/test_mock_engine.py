@@ -228,7 +228,7 @@ def test_kill_and_recover(start):
     wait_http(mock.port + 1, "/health", mock)
     assert ask(mock.port + 1, WORDS).json()["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
     order(mock.port, "/mock/kill?worker=1&for_ms=1")  # comes back by itself
-    wait_until(lambda: not refused() and ask(mock.port + 1, "x").status == 200)
+    wait_until(lambda: getattr(ask_or_lose(mock.port + 1, "x"), "status", None) == 200)
 
 
 def test_hang_slow_fail_evict(start):
