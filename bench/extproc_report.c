@@ -213,7 +213,7 @@ static void json_row(struct sr_bench_extproc_report *r, struct sr_bench_extproc_
 {
     fprintf(out,
             "{\"prompt\":\"%s\",\"through\":\"%s\",\"request\":\"%s\",\"p50_us\":%.1f,\"p99_us\":%.1f,"
-            "\"requests_per_second\":%.0f,\"errors\":%llu",
+            "\"requests_per_second\":%.2f,\"errors\":%llu",
             PROMPTS[row->prompt], sr_bench_extproc_ways[row->way],
             is_ours(row->way) ? sr_bench_extproc_asked[row->ask] : "any", median(r, row->p50),
             median(r, row->p99), median(r, row->rate), (unsigned long long)row->errors);
@@ -250,7 +250,7 @@ void sr_bench_extproc_print_json(struct sr_bench_extproc_report *r, FILE *out)
         struct sr_bench_extproc_alone *row = &r->alone[i];
         fprintf(
             out,
-            "%s{\"prompt\":\"%s\",\"mode\":\"%s\",\"processor\":\"%s\",\"requests_per_second\":%.0f,"
+            "%s{\"prompt\":\"%s\",\"mode\":\"%s\",\"processor\":\"%s\",\"requests_per_second\":%.2f,"
             "\"per_cpu_second\":%.0f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"client_core\":%.3f,\"errors\":%llu}",
             i ? "," : "", PROMPTS[row->prompt], row->duplex ? "FULL_DUPLEX_STREAMED" : "BUFFERED",
             row->noop ? "no-op" : "semroute", median(r, row->rate), median(r, row->per_core),

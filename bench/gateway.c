@@ -369,7 +369,7 @@ static void print_json(struct bench *b)
     for (size_t i = 0; i < b->n_rows; i++) {
         struct row *r = &b->rows[i];
         printf("%s{\"request\":\"%s\",\"by\":\"%s\",\"p50_us\":%.1f,\"p99_us\":%.1f,\"added_p50_us\":%.1f,"
-               "\"requests_per_second\":%.0f,\"requests_per_core_second\":%.0f,\"errors\":%llu}",
+               "\"requests_per_second\":%.2f,\"requests_per_core_second\":%.0f,\"errors\":%llu}",
                i ? "," : "", r->size == SMALL ? "1 KB body" : "2 KB prompt", r->what, median(b, r->p50),
                median(b, r->p99), added_us(b, r->process, r->size), median(b, r->rate),
                median(b, r->per_core), (unsigned long long)r->errors);

@@ -234,7 +234,7 @@ static void print_json(const struct bench *b)
            (unsigned long long)bytes, (unsigned long long)sr_bench_page_bytes(b->page));
     for (int i = 0; i < ROWS; i++) {
         const struct row *r = &b->rows[i];
-        printf("%s{\"router\":\"%s\",\"requests_per_second\":%.0f,\"requests_per_core_second\":%.0f,"
+        printf("%s{\"router\":\"%s\",\"requests_per_second\":%.2f,\"requests_per_core_second\":%.0f,"
                "\"p50_us\":%.1f,\"p99_us\":%.1f,\"rate_cost_percent\":%.2f,\"core_cost_percent\":%.2f,"
                "\"p99_cost_percent\":%.2f,\"goal_percent\":%.0f,\"errors\":%llu}",
                i ? "," : "", kinds[i].name, median(b, r->rate), median(b, r->per_core), median(b, r->p50),

@@ -257,7 +257,8 @@ def default_site(tmp_path_factory):
     directory = tmp_path_factory.mktemp("site")
     mock = Mock(directory / "mock.log")
     try:
-        gateway = Gateway(builtin_on(mock.port), directory)
+        # a busy machine may need more than the second that ships
+        gateway = Gateway(builtin_on(mock.port) + "  semroute: {signal_deadline_ms: 20000}\n", directory)
         try:
             yield gateway, mock
         finally:

@@ -1,6 +1,8 @@
 """Builds and runs what is written in other languages: upstreams (tests/upstreams) and parsers (tests/parsers). Nothing is
 downloaded: Go has its standard library, Rust and Java the packages that tools/setup.sh installs."""
 import base64
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -26,11 +28,21 @@ def newer(target, folder):
     return target.exists() and all(target.stat().st_mtime >= file.stat().st_mtime for file in files)
 
 
+@contextlib.contextmanager
+def alone(name):
+    """One process of a parallel run builds, the others wait and find it built."""
+    BUILT.mkdir(parents=True, exist_ok=True)
+    with open(BUILT / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def go_program(folder, name):
     """The program of a folder of Go files."""
     target = BUILT / name
-    if not newer(target, folder):
-        BUILT.mkdir(parents=True, exist_ok=True)
+    with alone(name):
+        if newer(target, folder):
+            return target
         command([shutil.which("go") or "go", "build", "-o", target, "."], cwd=folder, env={
             **os.environ, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"})
     return target
@@ -39,7 +51,9 @@ def go_program(folder, name):
 def rust_program(folder, name):
     """The program of a Rust package, with Debian's crates. The sources are copied: cargo writes a lock file beside them."""
     work, target = BUILT / f"{name}-source", BUILT / "target" / "debug" / name
-    if not newer(target, folder):
+    with alone("rust"):  # the packages share a folder of targets
+        if newer(target, folder):
+            return target
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(folder, work)
         command(["cargo", "build", "--offline", "--target-dir", BUILT / "target",

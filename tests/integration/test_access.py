@@ -131,7 +131,7 @@ def test_other_machines_need_it(tmp_path):
     api, metrics = free_ports(), free_ports()
     gateway = Gateway(None, tmp_path, flags=["--api", f"0.0.0.0:{api}", "--metrics", f":{metrics}"])
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while gateway.output().count("admin_closed") < 2 and time.monotonic() < end:
             time.sleep(0.02)
         assert gateway.output().count("admin_closed") == 2

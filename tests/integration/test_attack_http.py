@@ -116,7 +116,7 @@ def methods():
         yield f"{name}, posted elsewhere", message(ATTACK, [JSON_TYPE, (name, CHAT)], path="/v1/files")
 
 
-def send_all(site, cases):  # noqa: F811
+def send_all(site, cases, patience=2):  # noqa: F811
     """Sends each to both doors; what upstreams executed, by the case's name. A message that its framing makes longer than what is
     sent gets no answer: nothing waits for it longer than two seconds, and many are sent at once."""
     for upstream in site.upstreams.values():
@@ -132,7 +132,7 @@ def send_all(site, cases):  # noqa: F811
 
     def send(item):
         case, port, data = item
-        client = Raw(port, patience=2)
+        client = Raw(port, patience)
         told[case] = client.send(data)
         client.close()
 
@@ -150,7 +150,7 @@ def test_upstreams_are_told_what_was_read(site, value):  # noqa: F811
     """A body that was read as JSON in UTF-8 is for the upstream, too: it may not decode or parse it in another way."""
     headers = [] if value is None else [("content-type", value)]
     ran = send_all(site, [("plain", message(HARMLESS, headers)), ("before", message(HARMLESS, [*headers, JSON_TYPE])),
-                          ("behind", message(HARMLESS, [JSON_TYPE, *headers]))])
+                          ("behind", message(HARMLESS, [JSON_TYPE, *headers]))], patience=60)
     assert len(ran) == 6
     assert {record["headers"]["content-type"] for record, _ in ran.values()} == {"application/json"}
 

@@ -23,7 +23,7 @@ def site(start):
     return start.gateway(config.rstrip() + LIMITS), mock
 
 
-def raw(port, data, timeout=8, chunks=None):
+def raw(port, data, timeout=60, chunks=None):
     """Sends bytes, returns everything that comes back until the other side closes or goes quiet."""
     with socket.create_connection(("127.0.0.1", port), timeout=timeout) as s:
         try:

@@ -290,7 +290,10 @@ def test_private_data_is_not_kept(site):
     text = "My card is 4111 1111 1111 1111, which plan fits me?"
     for _ in range(3):
         assert not site.is_hit(text)
-    assert 'llm_cache_write_skipped_total{reason="pii_detected"}' in site.gateway.metrics()
+    until = time.monotonic() + 60
+    while 'llm_cache_write_skipped_total{reason="pii_detected"}' not in site.gateway.metrics():
+        assert time.monotonic() < until, site.gateway.metrics()
+        time.sleep(0.05)
 
 
 def test_a_large_answer_is_not_kept(tmp_path):
@@ -428,9 +431,9 @@ def test_metrics_and_log(site):
     assert 'llm_cache_entries_total{backend="memory"} 1' in text
     assert 'semroute_requests_total{door="gateway",outcome="cached"}' in text
     until = time.monotonic() + 60
-    while '"cache":"exact"' not in site.gateway.output() and time.monotonic() < until:
+    while not all(part in site.gateway.output() for part in ('"cache":"exact"', '"cache_stored":true')):
+        assert time.monotonic() < until, site.gateway.output()
         time.sleep(0.05)
-    assert '"cache":"exact"' in site.gateway.output() and '"cache_stored":true' in site.gateway.output()
     assert "Count me" not in site.gateway.output()
 
 

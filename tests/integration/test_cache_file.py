@@ -117,18 +117,19 @@ def fill(site, count, first=0):
 
 def check_room(site, enlarge):
     """The store has no room from some moment on, and has it again after `enlarge`."""
-    asked = 0
-    while health(site)["state"] == "ready" and asked < 3000:
+    asked, told = 0, health(site)
+    while told["state"] == "ready" and asked < 3000:
         fill(site, 10, asked)
         asked += 10
-    told = health(site)
+        until(lambda: health(site)["state"] != "ready" or health(site)["queued"] == 0, say(site))
+        told = health(site)
     assert told["state"] == "away" and told["message"], told
-    assert site.api("health").json()["status"] == "degraded"
+    assert told["status"] == "degraded"
     until(lambda: told["message"] in site.gateway.output(), "the log says it, too")
     fill(site, 10, asked)
     assert site.is_hit("Fill 0 " + "long " * 2000), "memory goes on"
     enlarge()
-    until(lambda: is_written(site), say(site))
+    until(lambda: is_written(site) and health(site)["written"] == asked + 10, say(site))
     assert health(site)["dropped"] == 0
     return asked + 10
 

@@ -13,7 +13,7 @@ from keys_bench import make_certificates
 from oracle import Oracle
 from test_cache import Site, plugin
 
-PATIENCE = 30
+PATIENCE = 60
 
 
 class Redis(Process):
@@ -38,8 +38,8 @@ class Redis(Process):
         self.wait()
 
 
-def until(condition, what):
-    end = time.monotonic() + PATIENCE
+def until(condition, what, patience=PATIENCE):
+    end = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.05)
@@ -163,7 +163,8 @@ def test_tls_and_an_account_with_few_rights(tmp_path):
             until(lambda: site.api("health").json()["state"] == "ready", site.api("health").body)
             kept, _ = site.stored("Kept by the server")
             site.stored("Purged again")
-            until(lambda: site.api("health").json()["queued"] == 0, "they are written")
+            until(lambda: len(redis.ask("--raw", "keys", "*:r:*").split()) == 2, "they are written")
+            until(lambda: site.api("health").json()["queued"] == 0, "nothing waits")
         with Alone(tmp_path, port=port, user="cache", password="secret", tls=tls) as site:
             until(lambda: entries(site) == 2, "they are loaded")
             assert site.ask("Kept by the server").body == kept.body

@@ -20,7 +20,7 @@ def lines(*rows):
 def warm(site, *rows, text=None):
     """Warms by the API; the report."""
     data = (lines(*rows) if text is None else text).encode()
-    answer = request(site.gateway.api_port, "POST", "/api/v1/response-cache/warm", data)
+    answer = request(site.gateway.api_port, "POST", "/api/v1/response-cache/warm", data, timeout=120)
     assert answer.status == 200, answer
     return answer.json()
 
@@ -273,7 +273,7 @@ def test_the_command_without_a_file_or_router(site, tmp_path):
 
 
 def eventually(check):
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not check() and time.monotonic() < until:
         time.sleep(0.05)
     assert check()

@@ -36,7 +36,7 @@ def site(port, canary):
 
 class Site:
     def __init__(self, directory, canary, envoy=False):
-        self.mock = Mock(directory / "mock.log")
+        self.mock, self.split = Mock(directory / "mock.log"), 0
         self.port, self.extproc, self.metrics_port, self.api_port = (free_ports() for _ in range(4))
         self.path = directory / "site.yaml"
         self.write(canary)
@@ -51,8 +51,10 @@ class Site:
         self.path.write_text(json.dumps(site(self.mock.port, canary)))
 
     def ask(self, user, text="Please sing", model="auto", door="gateway", **headers):
-        return request(self.doors[door], "POST", "/v1/chat/completions", chat(text, model),
-                       {"x-user": user, "x-vsr-debug": "true", **{k.replace("_", "-"): v for k, v in headers.items()}})
+        answer = request(self.doors[door], "POST", "/v1/chat/completions", chat(text, model),
+                         {"x-user": user, "x-vsr-debug": "true", **{k.replace("_", "-"): v for k, v in headers.items()}})
+        self.split += "x-vsr-canary" in answer.headers
+        return answer
 
     def chosen(self, user, **more):
         answer = self.ask(user, **more)
@@ -66,6 +68,10 @@ class Site:
             if line.startswith(name + "{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
                 found += float(line.rsplit(" ", 1)[1])
         return found
+
+    def settled(self):
+        """All that was asked is counted: clients have their answers earlier."""
+        request_until(lambda: self.metric("semroute_canary_requests_total") == self.split)
 
     def stop(self):
         for process in (self.envoy, self.server, self.mock):
@@ -126,22 +132,25 @@ def test_other_recipes_and_named_models_are_not_split(half):
 
 
 def test_the_figures_of_both_sides(half):
+    half.settled()
     before = {side: half.metric("semroute_canary_requests_total", canary="trial", side=side, outcome="routed") +
               half.metric("semroute_canary_requests_total", canary="trial", side=side, outcome="default")
               for side in ("control", "canary")}
     sides = [half.ask(user).headers["x-vsr-canary-side"] for user in USERS]
     for user in USERS[:20]:
         half.ask(user, ATTACK)
+    half.settled()
     for side in ("control", "canary"):
         routed = half.metric("semroute_canary_requests_total", canary="trial", side=side, outcome="routed", status="2xx")
         routed += half.metric("semroute_canary_requests_total", canary="trial", side=side, outcome="default", status="2xx")
         assert routed - before[side] == sides.count(side)
-        assert half.metric("semroute_canary_request_seconds_count", canary="trial", side=side) >= sides.count(side)
-        assert half.metric("semroute_canary_first_token_seconds_count", canary="trial", side=side) >= sides.count(side)
-        assert half.metric("semroute_canary_guard_actions_total", canary="trial", side=side, action="block") > 0
+        for name in ("request", "first_token"):
+            count = f"semroute_canary_{name}_seconds_count"
+            request_until(lambda: half.metric(count, canary="trial", side=side) >= sides.count(side))
+        request_until(lambda: half.metric("semroute_canary_guard_actions_total", canary="trial", side=side, action="block") > 0)
         assert half.metric("semroute_canary_requests_total", canary="trial", side=side, outcome="blocked", status="4xx") > 0
         for kind in ("prompt", "completion"):
-            assert half.metric("semroute_canary_tokens_total", canary="trial", side=side, kind=kind) > 0
+            request_until(lambda: half.metric("semroute_canary_tokens_total", canary="trial", side=side, kind=kind) > 0)
 
 
 def test_log_and_explain_know_the_side(half):
@@ -152,6 +161,7 @@ def test_log_and_explain_know_the_side(half):
     body = {"request": chat("Please sing"), "user": user}
     explained = request(half.api_port, "POST", "/api/v1/explain", body).json()
     assert explained["request"]["canary"] == "trial"
+    half.settled()
     before = half.metric("semroute_canary_requests_total")
     request(half.api_port, "POST", "/api/v1/explain", body)
     assert half.metric("semroute_canary_requests_total") == before
@@ -204,7 +214,7 @@ def test_a_new_classifier(run):
     site = run({"share": 0.5, "classifiers": {"jailbreak": str(ROOT / "models" / "jailbreak-linear" / "model.safetensors")}})
     assert {site.ask(user, ATTACK).status for user in USERS[:20]} == {403}
     assert {site.chosen(user) for user in USERS[:20]} == {"general"}
-    assert site.metric("semroute_canary_guard_actions_total", side="canary", action="block") > 0
+    request_until(lambda: site.metric("semroute_canary_guard_actions_total", side="canary", action="block") > 0)
 
 
 def test_a_canary_that_is_taken_back_needs_no_file(run):
@@ -235,12 +245,11 @@ def test_the_walkthrough(start, tmp_path, monkeypatch):
         return [gateway.post(chat("python"), headers={"x-user": user}).headers["x-vsr-selected-model"] for user in USERS]
 
     assert set(models()) == {"coder", "coder-next"}
-    metrics = gateway.metrics()
     shown = set(re.findall(r"`(semroute_canary_\w+)", PAGE))
     assert len(shown) == 6
     for name in shown - {"semroute_canary_guard_actions_total", "semroute_canary_cost_total"}:
         for side in ("control", "canary"):
-            assert re.search(name + r'\w*\{canary="coder-next",side="' + side, metrics), name
+            request_until(lambda: re.search(name + r'\w*\{canary="coder-next",side="' + side, gateway.metrics()))
     text = gateway.config_path.read_text()
     for share, chosen in ((1, {"coder-next"}), (0, {"coder"})):
         gateway.config_path.write_text(text.replace("share: 0.1", f"share: {share}"))

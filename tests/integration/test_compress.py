@@ -80,7 +80,7 @@ def test_a_prompt_is_compressed_while_it_arrives(start):
     """What is decided does not depend on how the body comes, and nothing else changes."""
     mock = start.mock()
     config = builtin_on(mock.port).replace("    modules:\n", "    modules:\n      prompt_compression: {enabled: true, max_tokens: 100}\n")
-    gateway = start.gateway(config)
+    gateway = start.gateway(config.replace("global:\n", "global:\n  semroute: {signal_deadline_ms: 20000}\n"))
     text = TEXT + " \u00e9t\u00e9 \U0001F600 " + TEXT
     body = json.dumps({"messages": [{"role": "user", "content": TEXT}, {"role": "assistant", "content": "Yes."},
                                     {"role": "user", "content": [{"type": "text", "text": text}, {"type": "text", "text": "Which year?"}]}],

@@ -22,7 +22,7 @@ def configuration(tmp_path, port, **more):
 
 
 def findings(path, *args, code=0):
-    done = semroute("doctor", "-c", path, "--json", *args)
+    done = semroute("doctor", "-c", path, "--json", "--timeout-ms", "60000", *args)
     assert done.returncode == code, done.stdout + done.stderr
     report = json.loads(done.stdout)
     assert report["good"] == (code == 0) and len([f for f in report["findings"] if f["state"] == "error"]) == report["errors"]
@@ -49,7 +49,7 @@ def test_the_form_for_people(start, tmp_path):
 
 def test_an_upstream_that_speaks_another_protocol(start, tmp_path):
     path = configuration(tmp_path, start.mock().port, backend={"protocol": "https", "tls_verify": False})
-    found = of(findings(path, "--timeout-ms", "5000", code=1), "upstream")
+    found = of(findings(path, code=1), "upstream")
     assert [f["state"] for f in found] == ["error"] and "another protocol" in found[0]["advice"], found
 
 

@@ -68,7 +68,7 @@ def test_load(stubs, door):
         client.start()
     text = door.config.read_text()
     begin, reloads = time.monotonic(), 0
-    while (now := time.monotonic()) < begin + SECONDS or (now < begin + 60 and not (
+    while (now := time.monotonic()) < begin + SECONDS or (now < begin + 180 and not (
             all(c.done for c in clients) and sum(c.broken_off for c in clients))):
         reloads += 1
         door.config.write_text(f"{text}\n# {reloads}\n")
@@ -104,4 +104,4 @@ def test_drain_under_load(stubs, door):
             assert mutations(call.next().request_body.response)["x-selected-model"] == "coder"
             call.finish()
             assert call.code() == grpc.StatusCode.OK
-        assert door.wait(30) == 0
+        assert door.wait() == 0

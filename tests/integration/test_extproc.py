@@ -217,12 +217,12 @@ def test_matrix(site, mode, size, answer, protocol, ask, processor, allow):
 
 def wait_for_semroute(site, envoy, body, protocol):
     """Envoy may need a moment until it connects again to a semroute that was killed before."""
-    for _ in range(50):
+    end = time.monotonic() + 60
+    while True:
         reply = curl(site, envoy.port, body, protocol)
-        if "x-vsr-schema-version" in reply.headers or reply.cut_short():
+        if "x-vsr-schema-version" in reply.headers or reply.cut_short() or time.monotonic() > end:
             return reply
         time.sleep(0.1)
-    return reply
 
 
 def check_killed(site, envoy, mode, allow, body, protocol):
@@ -301,8 +301,8 @@ def test_a_named_model_passes_beyond_what_is_kept(site, ask, status):
     site.start()
     envoy = site.envoy("FULL_DUPLEX")
     wait_for_semroute(site, envoy, body_of("auto", "1B", "plain"), "http1.1")
-    end = time.monotonic() + 60
-    while "semroute_encoders_open 2" not in site.metrics():  # the second reader is opened in the background
+    end = time.monotonic() + 300
+    while "semroute_encoders_open 2" not in site.metrics():  # the second reader is opened in the background, behind all else
         assert time.monotonic() < end
         time.sleep(0.05)
     before = site.semroute.rss_kib()
@@ -327,21 +327,22 @@ def partial(text):
 
 
 def test_a_buffered_sse_answer_is_switched_to_streamed(site):
+    """All of the first answer would be there after 100 seconds only."""
     site.start()
     envoy = site.envoy("BUFFERED", False, buffered_answers)
+    body = body_of("auto", "1B", "sse")
     started = time.monotonic()
-    process = subprocess.Popen(["curl", "-sN", "-H", "x-mock-chunk-delay-ms: 150", "-H", "x-mock-chunks: 16",
-                                "-H", "content-type: application/json", "--data-binary",
-                                body_of("auto", "1B", "sse").decode(),
+    process = subprocess.Popen(["curl", "-sN", "-H", "x-mock-chunk-delay-ms: 100", "-H", "x-mock-chunks: 1000",
+                                "-H", "content-type: application/json", "--data-binary", body.decode(),
                                 f"http://127.0.0.1:{envoy.port}/v1/chat/completions"], stdout=subprocess.PIPE)
     carried["requests"] += 1
     first = process.stdout.read(6)
     early = time.monotonic() - started
-    rest = process.stdout.read()
-    whole = time.monotonic() - started
-    process.wait()
-    assert first == b"data: " and rest.endswith(b"data: [DONE]\n\n")
-    assert early < whole - 0.5, "the first frame came before the last was sent"
+    process.kill()
+    process.communicate()
+    assert first == b"data: "
+    assert early < 90, "the first frame came before the last was sent"
+    assert curl(site, envoy.port, body, headers=["x-mock-chunks: 16"]).body.endswith(b"data: [DONE]\n\n")
 
 
 def buffered_answers(text):
@@ -525,10 +526,9 @@ def test_metrics_and_usage(site):
     site.start()
     envoy = site.envoy("FULL_DUPLEX")
     wait_for_semroute(site, envoy, body_of("auto", "1B", "sse"), "http1.1")
-    until(lambda: 'semroute_requests_total{door="extproc",outcome="routed"}' in site.metrics())
-    text = site.metrics()
-    assert 'llm_model_completion_tokens_total{model="coder"}' in text
-    assert 'llm_model_ttft_seconds_count{model="coder"}' in text
+    for series in ('semroute_requests_total{door="extproc",outcome="routed"}',
+                   'llm_model_completion_tokens_total{model="coder"}', 'llm_model_ttft_seconds_count{model="coder"}'):
+        until(lambda: series in site.metrics())
 
 
 def test_envoy_was_really_there(site, capsys):

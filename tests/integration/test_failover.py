@@ -39,7 +39,7 @@ global: {{semroute: {{access_log: stdout, gateway: {{upstream: {{response_timeou
 
 STATUSES = {status: {"x-mock-status": status} for status in ("500", "503", "429")}
 FAULTS = {**STATUSES, "reset": {"x-mock-close": "head"}, "hang": {"x-mock-delay-ms": 600000}}
-TIMEOUTS = {"hang": 1500}  # milliseconds, where a test waits for the timeout
+TIMEOUTS = {"hang": 5000}  # milliseconds, where a test waits for the timeout
 
 
 class Site:
@@ -53,8 +53,8 @@ class Site:
     def requests(self, worker):
         return json.loads(request(self.mock.port + worker, "GET", "/mock/stats").body)["requests"]
 
-    def ask(self, text="a sum", model="auto", **more):
-        return self.gateway.post(chat(text, model, **more))
+    def ask(self, text="a sum", model="auto", timeout=30, **more):
+        return self.gateway.post(chat(text, model, **more), timeout=timeout)
 
     def order(self, order, worker):
         assert request(self.mock.port + 2, "PUT", f"/mock/{order}?worker={worker}").status == 200
@@ -170,12 +170,13 @@ def test_a_killed_worker_loses_no_request(tmp_path):
         s.fail(0, {"x-mock-delay-ms": "600000"})
         s.fail(1, {"x-mock-delay-ms": "1000"})
         answers = []
-        asked = [threading.Thread(target=lambda: answers.append(s.ask(model="first").status)) for _ in range(150)]
+        asked = [threading.Thread(target=lambda: answers.append(s.ask(model="first", timeout=120).status)) for _ in range(150)]
         for thread in asked:
             thread.start()
         until = time.monotonic() + 60
         while s.requests(0) < 60:
             assert time.monotonic() < until
+            time.sleep(0.01)
         s.order("kill", 0)
         for thread in asked:
             thread.join()
@@ -280,14 +281,18 @@ def test_least_request(tmp_path):
         asked = []
         until = time.monotonic() + 60
         while not s.requests(0):  # a request that goes to the other one is answered at once
-            asked.append(threading.Thread(target=s.ask, kwargs={"model": "first"}))
+            asked.append(threading.Thread(target=s.ask, kwargs={"model": "first", "timeout": 300}))
             asked[-1].start()
             while s.requests(0) + s.requests(1) < len(asked):
                 assert time.monotonic() < until
                 time.sleep(0.01)
             if not s.requests(0):
                 asked[-1].join()
+        idle = f'semroute_worker_in_flight_requests{{worker="http://127.0.0.1:{s.mock.port + 1}"}} 0\n'
         for _ in range(5):
+            while idle not in s.gateway.metrics():  # its last one is over a moment after the client has its answer
+                assert time.monotonic() < until
+                time.sleep(0.01)
             assert s.ask(model="first").status == 200
         assert s.requests(0) == 1
         s.order("kill", 0)
@@ -331,7 +336,7 @@ class Toggled:
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
 
     def wait_for_checks(self, n):
-        until, goal = time.monotonic() + 30, self.checks + n
+        until, goal = time.monotonic() + 60, self.checks + n
         while self.checks < goal:
             assert time.monotonic() < until
             time.sleep(0.01)
@@ -351,8 +356,10 @@ def shares(gateway, upstreams, n=6):
 def reload(gateway, config):
     """Returns when the new configuration is in force."""
     revisions = gateway.output().count('"config_reload"') + 1
-    gateway.config_path.write_text(config)
-    until = time.monotonic() + 30
+    fresh = gateway.config_path.with_suffix(".new")
+    fresh.write_text(config)
+    fresh.rename(gateway.config_path)  # at once: half a file would be another reload
+    until = time.monotonic() + 60
     while gateway.output().count('"config_reload"') < revisions:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -371,6 +378,7 @@ providers:
       reliability: {health_check_path: "/health?deep=1", health_check_interval: 100ms, health_check_timeout: 5s}
       backend_refs: [{base_url: "http://127.0.0.1:%d/base"}, {base_url: "http://127.0.0.1:%d/base"}]
 routing: {}
+global: {semroute: {pools: [{model: m, slow: {times: 0}}]}}
 """ % (a.port, b.port)
     gateway = Gateway(config, tmp_path)
     try:
@@ -389,7 +397,9 @@ routing: {}
         a.wait_for_checks(3)
         assert shares(gateway, (a, b)) == [6, 0]
         reload(gateway, "\n".join(line for line in config.split("\n") if "reliability" not in line))
-        assert shares(gateway, (a, b)) == [3, 3]
+        until = time.monotonic() + 60
+        while shares(gateway, (a, b)) != [3, 3]:  # the loop that checks is told of the configuration after the log
+            assert time.monotonic() < until
         checks = a.checks + b.checks
         time.sleep(1)
         assert a.checks + b.checks <= checks + 2

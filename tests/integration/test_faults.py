@@ -28,7 +28,7 @@ routing:
     - name: sums
       rules: {{operator: AND, conditions: [{{type: keyword, name: sums}}]}}
       modelRefs: [{{model: first}}, {{model: second}}]
-global: {{semroute: {{gateway: {{upstream: {{response_timeout_ms: 3000, idle_timeout_ms: 3000}}}}}}}}
+global: {{semroute: {{gateway: {{upstream: {{response_timeout_ms: {patience}, idle_timeout_ms: {patience}}}}}}}}}
 """
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\n%s\r\n\r\n"
@@ -145,10 +145,12 @@ STREAMED = {"garbage inside a stream": (says(lambda stream: begun(stream) + b"zz
 
 
 @contextlib.contextmanager
-def site(tmp_path, fault):
+def site(tmp_path, fault, reason):
+    """Where the fault is one of time, the good worker has to be faster than that, on whatever machine."""
     bad, mock = Bad(fault), Mock(tmp_path / "mock.log", workers=2)
     gateway = Gateway(SITE.format(port=free_ports(), bad=bad.port, good=mock.port, spare=mock.port + 1,
-                                  timeout="5s" if fault == drip else "100s"), tmp_path)
+                                  timeout="10s" if fault == drip else "100s",
+                                  patience=8000 if reason in ("timeout", "stalled") else 60000), tmp_path)
     try:
         yield gateway, bad, mock
     finally:
@@ -177,7 +179,7 @@ def failures(gateway, reason, backend="bad"):
 def test_before_the_answer(tmp_path, fault, stream):
     """The other worker answers; without another worker the decision's next model does."""
     act, reason = BEFORE[fault]
-    with site(tmp_path, act) as (gateway, bad, mock):
+    with site(tmp_path, act, reason) as (gateway, bad, mock):
         assert [ask(gateway, stream)[0] for _ in range(2)] == [200] * 2
         assert bad.requests > 0
         assert failures(gateway, reason) == bad.requests
@@ -192,7 +194,7 @@ def test_before_the_answer(tmp_path, fault, stream):
 def test_inside_the_answer(tmp_path, fault, stream):
     """Only what the worker began fails, and is counted; a stream ends with an error event."""
     act, reason, code = (INSIDE | STREAMED)[fault]
-    with site(tmp_path, act) as (gateway, bad, mock):
+    with site(tmp_path, act, reason) as (gateway, bad, mock):
         answers = [ask(gateway, stream) for _ in range(2)]
         broken = [(status, body) for status, body in answers if status != 200 or b"error" in body]
         assert len(broken) == bad.requests == 1
@@ -211,7 +213,7 @@ def test_inside_the_answer(tmp_path, fault, stream):
                                         ("/v1/completions", b"\n\n")])
 def test_the_error_is_of_the_client_s_dialect(tmp_path, path, name):
     """Clients of named events read an error only from an event of that name."""
-    with site(tmp_path, then(begun, silence)) as (gateway, bad, mock):
+    with site(tmp_path, then(begun, silence), "stalled") as (gateway, bad, mock):
         bodies = []
         while not bad.requests:
             body = {"model": "first", "stream": True, "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}

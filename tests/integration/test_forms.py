@@ -246,8 +246,9 @@ def test_the_official_client(door):
 def test_curl(doors, tmp_path):
     ports, upstream = doors
     upstream.seen.clear()
-    (tmp_path / "a.mp3").write_bytes(AUDIO * 150)  # over a megabyte: curl waits for 100-continue
-    done = subprocess.run(["curl", "-sSv", f"http://127.0.0.1:{ports['gateway']}/v1/audio/transcriptions", "-F", "model=general", "-F",
+    (tmp_path / "a.mp3").write_bytes(AUDIO * 150)  # over a megabyte: curl waits for 100-continue, a second unless told
+    done = subprocess.run(["curl", "-sSv", "--expect100-timeout", "60",
+                           f"http://127.0.0.1:{ports['gateway']}/v1/audio/transcriptions", "-F", "model=general", "-F",
                            f"file=@{tmp_path / 'a.mp3'}", "-F", "prompt=trees"], capture_output=True, timeout=60, check=True)
     assert json.loads(done.stdout)["text"] == "heard" and b"100 Continue" in done.stderr
     assert upstream.seen[-1][3]["file"] == ("a.mp3", AUDIO * 150)

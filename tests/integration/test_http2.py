@@ -52,7 +52,8 @@ def curl(url, *args):
 
 REQUESTS = {
     "plain": (CHAT, ["-d", json.dumps(chat("hello", "general"))]),
-    "auto": (CHAT, ["-d", json.dumps(chat("What is the boiling point of water?"))]),
+    # The linear tier is sure of it: on a slow machine the neural one might be late for one of the two.
+    "auto": (CHAT, ["-d", json.dumps(chat("Is a verbal contract binding on a landlord?"))]),
     "stream": (CHAT, ["-d", json.dumps(chat("hello", "general", stream=True))]),
     "unknown model": (CHAT, ["-d", json.dumps(chat("hello", "nothing"))]),
     "broken body": (CHAT, ["-d", "{"]),
@@ -195,8 +196,15 @@ def test_a_reset_cancels_the_upstream(default_site):
         until(lambda: metric(gateway, 'semroute_http2_resets_total{kind="stream"}') > resets, gateway.metrics)
 
 
-def test_a_slow_reader_does_not_fill_memory(default_site):
-    gateway, mock = default_site
+def test_a_slow_reader_does_not_fill_memory(start):
+    """Nothing else takes memory here: without signals no classifier is opened in the background."""
+    gateway = start.gateway(f"""
+        version: v0.3
+        providers:
+          defaults: {{default_model: general}}
+          models:
+          - {{name: general, backend_refs: [{{name: b, endpoint: "127.0.0.1:{start.mock().port}"}}]}}
+        """)
     before = gateway.rss_kib()
     with Client(gateway.port, buffer=65536) as client:
         client.credit = False
@@ -346,14 +354,17 @@ static_resources:
 """
 
 
-def test_envoy_in_front(default_site, tmp_path):
-    gateway, mock = default_site
+def test_envoy_in_front(start, tmp_path):
+    gateway = start.gateway(builtin_on(start.mock().port).rstrip() + "\n  semroute: {loops: 1}\n")
     port, admin = free_ports(), free_ports()
     (tmp_path / "envoy.yaml").write_text(ENVOY_SITE.format(admin=admin, port=port, gateway=gateway.port))
     envoy = Process([ENVOY, "-c", tmp_path / "envoy.yaml", "--concurrency", "1", "--use-dynamic-base-id", "-l", "warning"],
                     tmp_path / "envoy.log")
     try:
         wait_http(admin, "/ready", envoy, timeout=PATIENCE)
+        assert request(port, "GET", "/v1/models", timeout=PATIENCE).status == 200
+        # Connections are counted now and then: with this one of HTTP/2 those of HTTP/1.1 before it.
+        until(lambda: metric(gateway, 'semroute_connections_opened_total{protocol="http2"}') > 0, gateway.metrics)
         before = metric(gateway, 'semroute_connections_opened_total{protocol="http1"}')
         results = []
 

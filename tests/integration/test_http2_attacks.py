@@ -9,6 +9,7 @@ import h2.exceptions
 import pytest
 from conftest import builtin_on, chat, request
 from http2 import CHAT, PATIENCE, Client, until
+from test_http_behaviour import wait_for_encoders
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEADERS, RST_STREAM, SETTINGS, PING, CONTINUATION = 1, 3, 4, 6, 9
@@ -164,6 +165,7 @@ def floods(gateway):
 
 def test_a_head_without_end_is_cut(gateway):
     """CONTINUATION frames without end: memory does not grow, and the connection ends."""
+    wait_for_encoders(gateway)
     before = gateway.rss_kib()
     client = Raw(gateway.port)
     filler = b"\x00\x08x-filler\x7f\xe1\x06" + b"x" * 992
@@ -207,7 +209,7 @@ def test_a_body_that_stops_is_refused(start):
 
 
 def test_idle_connections_end(start):
-    config = builtin_on(start.mock().port).rstrip() + "\n  semroute:\n    gateway: {idle_timeout_ms: 1500}\n"
+    config = builtin_on(start.mock().port).rstrip() + "\n  semroute:\n    gateway: {idle_timeout_ms: 5000}\n"
     gateway = start.gateway(config)
     with Client(gateway.port) as client:
         assert client.answer(client.get("/v1/models"))[0] == 200
@@ -220,7 +222,10 @@ def test_more_streams_than_allowed_are_refused(start):
     mock = start.mock()
     gateway = start.gateway(builtin_on(mock.port).rstrip() + "\n  semroute:\n    gateway: {http2: {max_streams: 2}}\n")
     with Client(gateway.port) as client:
+        send, client.flush = client.flush, lambda: None  # all at once: none is answered before the last one has come
         streams = [client.post(chat("hello", "general"), [("x-mock-delay-ms", "2000")]) for _ in range(4)]
+        client.flush = send
+        client.flush()
         for stream in streams[2:]:
             assert client.wait(h2.events.StreamReset, stream).error_code == 7  # REFUSED_STREAM: it may be sent again
         assert [client.answer(stream)[0] for stream in streams[:2]] == [200, 200]

@@ -1,13 +1,16 @@
 """HTTP/1.1 behaviour for clients and operators: keep-alive, pipelining, chunks, streaming, back-pressure, drain,
 TLS."""
+import contextlib
+import http.server
 import json
 import signal
 import socket
 import ssl
 import subprocess
+import threading
 import time
 
-from conftest import BINARY, builtin_on, chat, request
+from conftest import BINARY, builtin_on, chat, free_ports, request
 from second_router import is_open
 
 
@@ -23,7 +26,7 @@ def post_bytes(body, extra=b"", chunked=False):
 class Wire:
     """A raw connection that reads one HTTP/1.1 answer at a time."""
 
-    def __init__(self, port, timeout=15):
+    def __init__(self, port, timeout=60):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self.file = self.socket.makefile("rb")
 
@@ -74,21 +77,52 @@ def test_chunked_requests_arrive_whole(default_site):
     assert json.loads(mock.last_body(worker))["messages"][-1]["content"].startswith("What is the boiling")
 
 
-def test_streams_are_flushed_per_chunk(default_site):
-    gateway, _ = default_site
-    wire = Wire(gateway.port)
-    body = json.dumps(chat("hi", model="general", stream=True)).encode()
-    wire.socket.sendall(post_bytes(body, b"x-mock-chunks: 10\r\nx-mock-chunk-delay-ms: 200\r\n"))
-    assert b"200" in wire.file.readline()
-    while wire.file.readline().strip():
-        pass
-    stamps = []
-    while size := int(wire.file.readline(), 16):
-        stamps.append(time.monotonic())
-        wire.file.read(size + 2)
-    wire.close()
-    assert len(stamps) >= 5, "frames were merged"
-    assert stamps[-1] - stamps[0] > 0.5, "the stream was held back"
+class Stepwise(http.server.ThreadingHTTPServer):
+    """An upstream that streams ten events, each when `go` is released."""
+    daemon_threads = True
+
+    def __init__(self, port):
+        self.go = go = threading.Semaphore(0)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"]))
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                for number in range(10):
+                    go.acquire()
+                    self.wfile.write(b'data: {"id":"x","choices":[{"index":0,"delta":{"content":"%d "}}]}\n\n' % number)
+                self.wfile.write(b"data: [DONE]\n\n")
+                self.close_connection = True
+
+            def log_message(self, *_):
+                pass
+        super().__init__(("127.0.0.1", port), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+def test_streams_are_flushed_per_chunk(start):
+    port = free_ports(4)
+    upstream = Stepwise(port)
+    try:
+        gateway = start.gateway(builtin_on(port))
+        wire = Wire(gateway.port)
+        wire.socket.sendall(post_bytes(json.dumps(chat("hi", model="general", stream=True)).encode()))
+        upstream.go.release()
+        assert b"200" in wire.file.readline()
+        while wire.file.readline().strip():
+            pass
+        for number in range(10):  # the next event is not sent before this one is here
+            assert b'"content":"%d "' % number in wire.file.read(int(wire.file.readline(), 16) + 2)
+            upstream.go.release()
+        wire.close()
+    finally:
+        upstream.shutdown()
+        upstream.server_close()
 
 
 def test_a_leaving_client_cancels_the_upstream(default_site):
@@ -107,12 +141,17 @@ def test_a_leaving_client_cancels_the_upstream(default_site):
     raise AssertionError(stats)
 
 
-def test_a_slow_reader_does_not_fill_memory(default_site):
-    gateway, _ = default_site
+def wait_for_encoders(gateway):
+    """They are opened in the background, and their memory counts."""
     end = time.monotonic() + 120
-    while "semroute_encoders_open 2" not in gateway.metrics():  # they are opened in the background
+    while "semroute_encoders_open 2" not in gateway.metrics():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+def test_a_slow_reader_does_not_fill_memory(default_site):
+    gateway, _ = default_site
+    wait_for_encoders(gateway)
     before = gateway.rss_kib()
     readers = []
     for _ in range(4):
@@ -126,7 +165,7 @@ def test_a_slow_reader_does_not_fill_memory(default_site):
     grown = gateway.rss_kib() - before
     assert grown < 40_000, f"{grown} KiB for readers that do not read"
     total = 0
-    readers[0].settimeout(20)
+    readers[0].settimeout(60)
     while total < 50_000_000:
         total += len(readers[0].recv(1 << 20))
     for s in readers:
@@ -228,15 +267,14 @@ def test_tls_on_both_sides(start, tmp_path):
     context = ssl.create_default_context(cafile=str(cert))
     end = time.monotonic() + 60
     while True:
-        try:
-            with socket.create_connection(("127.0.0.1", inner.port), timeout=5) as s:
-                with context.wrap_socket(s, server_hostname="localhost") as secure:
-                    secure.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                    assert secure.recv(100).startswith(b"HTTP/1.1 200")
-                    break
-        except (ConnectionRefusedError, ConnectionResetError):
-            assert time.monotonic() < end, inner.output()
-            time.sleep(0.05)
+        with contextlib.suppress(ConnectionError, TimeoutError, ssl.SSLEOFError), \
+                socket.create_connection(("127.0.0.1", inner.port), timeout=30) as s, \
+                context.wrap_socket(s, server_hostname="localhost") as secure:
+            secure.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            if secure.recv(100).startswith(b"HTTP/1.1 200"):
+                break
+        assert time.monotonic() < end, inner.output()
+        time.sleep(0.05)
     outer = """
 version: v0.3
 providers:

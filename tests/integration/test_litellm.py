@@ -26,7 +26,7 @@ def litellm(tmp_path_factory):
     def ask(**question):
         child.stdin.write(json.dumps(question) + "\n")
         child.stdin.flush()
-        end = threading.Timer(120, child.kill)  # an answer that never comes ends the tests, not the run
+        end = threading.Timer(300, child.kill)  # an answer that never comes ends the tests, not the run
         end.start()
         try:
             for line in child.stdout:

@@ -35,7 +35,8 @@ class Terminal:
         return self.text.decode()
 
     def line(self, pattern):
-        found = until(lambda: re.search(pattern, self.output()), bool)
+        """What it finds in lines that are there to their end."""
+        found = until(lambda: re.search(pattern, self.output().rpartition("\n")[0]), bool)
         return found[0]
 
     def stop(self):

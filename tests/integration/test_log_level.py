@@ -25,7 +25,7 @@ global:
       auth:
         mode: bearer
         tokens: [{env: OPERATORS, role: operator}, {env: VIEWERS, role: viewer}]
-  semroute: {log_level: warn, guards: {audit_log: "%s"}}
+  semroute: {loops: 1, log_level: warn, guards: {audit_log: "%s"}}  # one loop: a request has ended before the next one is read
 """
 
 

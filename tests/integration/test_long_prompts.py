@@ -73,8 +73,8 @@ def test_an_attack_at_the_end_is_found(open_gateway):
 
 def test_a_long_prompt_is_not_before_a_short_one(open_gateway):
     """The person at the end, whom only the neural classifier finds, is found; who asks meanwhile has an answer before that."""
-    gateway, answers = open_gateway("pii", "flag"), []
-    asking = threading.Thread(target=lambda: answers.append(gateway.post(chat(prose(40000, 2) + " " + PERSON), timeout=900)))
+    gateway, answers = open_gateway("pii", "flag"), []  # long enough that this process may pause meanwhile
+    asking = threading.Thread(target=lambda: answers.append(gateway.post(chat(prose(80000, 2) + " " + PERSON), timeout=900)))
     asking.start()
     end = time.monotonic() + 300
     while value(gateway, "semroute_inference_queue_length") < 100:

@@ -64,7 +64,8 @@ def test_curl(doors):
     assert curl(doors["gateway"], "/v1/models", "-I").startswith(b"HTTP/1.1 200")
     assert b"\r\nallow: POST, OPTIONS\r\n" in curl(doors["gateway"], "/v1/chat/completions", "-X", "OPTIONS")
     body = json.dumps(chat("hello"))
-    asked = curl(doors["gateway"], "/v1/chat/completions", "-H", "content-type: application/json", "-H", "expect: 100-continue", "-d", body)
+    asked = curl(doors["gateway"], "/v1/chat/completions", "-H", "content-type: application/json", "-H", "expect: 100-continue",
+                 "--expect100-timeout", "60", "-d", body)
     assert asked.startswith(b"HTTP/1.1 100 Continue\r\n\r\n") and b"HTTP/1.1 200 OK" in asked
 
 

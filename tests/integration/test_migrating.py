@@ -32,7 +32,9 @@ def test_explain(file):
 
 def test_the_first_request(file, start):
     mock = start.mock(1)
-    gateway = start.gateway(file.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{mock.port}"))
+    text = file.read_text().replace("127.0.0.1:8000", f"127.0.0.1:{mock.port}")
+    assert text.rstrip().rsplit("\nglobal:\n", 1)[1].startswith("  ")
+    gateway = start.gateway(text.rstrip() + "\n  semroute: {signal_deadline_ms: 20000}\n")  # these machines are slow
     answer = gateway.post(chat(QUESTION))
     assert answer.status == 200 and answer.headers["x-vsr-selected-decision"] == "math_decision"
     assert answer.headers["x-vsr-selected-model"] == "base-model" and json.loads(mock.last_body())["model"] == "math-expert"

@@ -4,7 +4,7 @@ import subprocess
 
 import openai
 import pytest
-from conftest import chat, request
+from conftest import builtin_on, chat, request
 
 
 @pytest.fixture
@@ -102,8 +102,9 @@ def test_explicit_model_passes_untouched(default_site):
     assert mock.last_body(3) == body
 
 
-def test_one_megabyte_prompts(default_site):
-    gateway, mock = default_site
+def test_one_megabyte_prompts(start):
+    mock = start.mock()
+    gateway = start.gateway(builtin_on(mock.port).rstrip() + "\n  semroute: {signal_deadline_ms: 20000}\n")
     text = "The court held that the contract was void for want of consideration. " * 15000
     body = json.dumps(chat(text)).encode()
     assert len(body) > 1_000_000
@@ -154,12 +155,12 @@ def test_curl_plain_and_streaming(default_site):
     url = f"http://127.0.0.1:{gateway.port}/v1/chat/completions"
     plain = subprocess.run(["curl", "-sS", "-i", url, "-H", "content-type: application/json", "-d",
                             json.dumps(chat("Is a verbal contract binding on a landlord?"))],
-                           capture_output=True, text=True, timeout=20)
+                           capture_output=True, text=True, timeout=60)
     assert plain.returncode == 0 and " 200 " in plain.stdout.splitlines()[0]
     assert "x-vsr-selected-model: expert" in plain.stdout.lower()
     stream = subprocess.run(["curl", "-sSN", url, "-H", "content-type: application/json", "-d",
                              json.dumps(chat("hi", model="general", stream=True))],
-                            capture_output=True, text=True, timeout=20)
+                            capture_output=True, text=True, timeout=60)
     assert stream.stdout.rstrip().endswith("data: [DONE]")
 
 
@@ -169,6 +170,6 @@ def test_curl_expect_continue(default_site, tmp_path):
     (tmp_path / "body.json").write_bytes(body)
     done = subprocess.run(["curl", "-sSv", f"http://127.0.0.1:{gateway.port}/v1/chat/completions", "-H",
                            "content-type: application/json", "-H", "Expect: 100-continue", "--data-binary",
-                           f"@{tmp_path}/body.json"], capture_output=True, text=True, timeout=20)
+                           f"@{tmp_path}/body.json"], capture_output=True, text=True, timeout=60)
     assert "100 Continue" in done.stderr and done.returncode == 0
     assert mock.last_body(0) == body

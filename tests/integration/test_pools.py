@@ -119,6 +119,10 @@ class Site:
         until(lambda: self.waiting() == before + 1)
         return asked
 
+    def idle(self):
+        """The worker of the first model has no request: a client has its answer earlier."""
+        return 'semroute_worker_in_flight_requests{worker="http://127.0.0.1:%d"} 0' % self.first.port in self.gateway.metrics()
+
     def occupy(self):
         """A request that the only worker of the first model has."""
         before = len(self.first.texts)
@@ -128,7 +132,7 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(tmp_path, queue="max: 3"):
+def site(tmp_path, queue="max: 3, timeout: 60s"):
     first, second = Held(), Held()
     gateway = Gateway(SITE % {"a": first.port, "b": second.port, "queue": queue}, tmp_path)
     try:
@@ -154,8 +158,7 @@ def test_queue(tmp_path):
         s.first.release(4)
         assert [asked.status() for asked in s.asked] == [200] * 4
         assert s.first.texts == ["occupies", "a", "b", "c"]
-        until(lambda: 'semroute_worker_in_flight_requests{worker="http://127.0.0.1:%d"} 0' % s.first.port
-              in s.gateway.metrics())
+        until(s.idle)
         metrics = s.gateway.metrics()
         assert 'semroute_pool_refused_requests_total{model="first",reason="full"} 1' in metrics
         assert 'semroute_pool_waited_requests_total{model="first"} 3' in metrics
@@ -163,7 +166,7 @@ def test_queue(tmp_path):
 
 def test_priorities(tmp_path):
     """Of the header, else of the decision; what is no number counts as 0."""
-    with site(tmp_path, 'max: 9, priority_header: x-priority, priorities: {rushes: 5, sums: "-1"}') as s:
+    with site(tmp_path, 'max: 9, timeout: 60s, priority_header: x-priority, priorities: {rushes: 5, sums: "-1"}') as s:
         s.occupy()
         s.queue("plain")
         s.queue("rush", "auto")
@@ -185,6 +188,7 @@ def test_deadline(tmp_path):
         s.first.release(1)
         assert occupied.status() == 200
         assert 'semroute_pool_refused_requests_total{model="first",reason="timeout"} 1' in s.gateway.metrics()
+        until(s.idle)
         s.first.release(1)
         assert s.gateway.post(chat("next", "first")).status == 200
 
@@ -196,7 +200,8 @@ def test_no_queue(tmp_path):
 
 
 def test_client_that_disconnects_leaves_the_queue(tmp_path):
-    with site(tmp_path) as s:
+    """At once, long before the queue's timeout, though nothing has read the end of its body yet."""
+    with site(tmp_path, "max: 3, timeout: 600s") as s:
         s.occupy()
         body = json.dumps({"model": "first", "messages": [{"role": "user", "content": "gone"}]}).encode()
         with socket.create_connection(("127.0.0.1", s.gateway.port)) as client:

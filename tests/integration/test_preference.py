@@ -10,6 +10,7 @@ import envoy as real
 import pytest
 from conftest import Gateway, free_ports, request, semroute, wait_http
 from test_both_doors import Upstream, user
+from test_pools import until
 
 SECRET = "the-key-of-the-model"
 WORDS = {"function": "code", "program": "code", "poem": "verse", "song": "verse"}
@@ -81,7 +82,7 @@ class Model:
         return [text for _, _, text in self.asked]
 
 
-def configuration(upstream, model, deadline=3000):
+def configuration(upstream, model, deadline=20000):
     models = [{"name": m, "backend_refs": [{"name": m, "endpoint": f"127.0.0.1:{upstream.port}"}]} for m in real.MODELS]
     preference = {"code": {"type": "preference", "name": "code"}, "verse": {"type": "preference", "name": "verse"}}
     both = {"operator": "AND", "conditions": [{"type": "keyword", "name": "sure"}, preference["code"]]}
@@ -101,7 +102,7 @@ def configuration(upstream, model, deadline=3000):
                   for name, rule in preference.items())]},
         "global": {"model_catalog": {"external": [
             {"llm_provider": "vllm", "model_role": "memory_rewrite", "llm_model_name": "other"},
-            {"llm_provider": "vllm", "model_role": "preference", "llm_model_name": "arch", "llm_timeout_seconds": 2,
+            {"llm_provider": "vllm", "model_role": "preference", "llm_model_name": "arch", "llm_timeout_seconds": 6,
              "access_key": SECRET, "llm_endpoint": {"address": "127.0.0.1", "port": model.port, "protocol": "http"}}]},
             "semroute": {"signal_deadline_ms": deadline}}})
 
@@ -175,9 +176,8 @@ def test_told(doors):
     """Headers, figures, and no key anywhere."""
     ports, _, gateway = doors
     assert ask(ports["gateway"], "told: a song", debug=True).headers["x-vsr-matched-preference"] == "verse"
-    figures = gateway.metrics()
-    assert 'semroute_model_questions_total{role="preference",result="answered"}' in figures
-    assert SECRET not in figures and SECRET not in gateway.output()
+    until(lambda: 'semroute_model_questions_total{role="preference",result="answered"}' in gateway.metrics())
+    assert SECRET not in gateway.metrics() and SECRET not in gateway.output()
 
 
 def explain(directory, text, *runs):

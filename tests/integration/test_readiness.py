@@ -76,7 +76,7 @@ def test_while_the_process_starts(start, tmp_path):
         with open(file, "w") as pipe:
             pipe.write(two_models(mock, "one"))
         wait_http(process.port, "/ready", process, timeout=PATIENCE)
-        answer = until(lambda: ask(process.metrics_port), process)
+        answer = until(lambda: (a := ask(process.metrics_port)) and a.status == 200 and a, process)
         assert answer.json() == {"status": "ready", "service": "semroute", "ready": True}
         assert ask(process.metrics_port, "/metrics").status == 200
     finally:
@@ -122,7 +122,7 @@ def test_failed_reload_is_named(start):
     mock = start.mock(workers=2)
     gateway = start.gateway(two_models(mock, "one"))
     gateway.config_path.write_text(two_models(mock, "one") + "\nnonsense: 1\n")
-    page = until(lambda: "configuration" in messages(p := said(gateway.metrics_port), "notes") and p, gateway)
+    page = until(lambda: "nonsense" in str(messages(p := said(gateway.metrics_port), "notes")) and p, gateway)
     assert page["ready"] and page["status"] == "ready"
     note = messages(page, "notes")["configuration"]
     assert note.startswith("the last reload failed, and revision ") and "nonsense" in note

@@ -25,7 +25,7 @@ def gateway(tmp_path_factory):
 ])
 def test_refused_by_the_parser(gateway, sent, status):
     before = len(gateway.output())
-    with socket.create_connection(("127.0.0.1", gateway.port), timeout=10) as s:
+    with socket.create_connection(("127.0.0.1", gateway.port), timeout=60) as s:
         s.sendall(sent)
         assert int(s.recv(65536).split()[1]) == status
     lines, end = [], time.monotonic() + 60

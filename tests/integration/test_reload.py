@@ -26,6 +26,18 @@ def text(mock, default):
     return CONFIG.format(default=default, a=mock.port, b=mock.port + 1)
 
 
+def write(path, text):
+    """In its place, the length as before: at no moment is there half of a text."""
+    with open(path, "r+") as file:
+        file.write(text)
+
+
+def swap(path, text):
+    """At one stroke: it is seen once, and a mistake in it is counted once."""
+    path.with_suffix(".new").write_text(text)
+    os.replace(path.with_suffix(".new"), path)
+
+
 def model_now(gateway):
     return gateway.post(chat("hello")).headers["x-vsr-selected-model"]
 
@@ -41,12 +53,12 @@ def test_file_write_sighup_and_mistake(start):
     mock = start.mock(workers=2)
     gateway = start.gateway(text(mock, "one"))
     assert model_now(gateway) == "one"
-    gateway.config_path.write_text(text(mock, "two"))
+    write(gateway.config_path, text(mock, "two"))
     wait_model(gateway, "two")
-    gateway.config_path.write_text(text(mock, "tow"))
+    swap(gateway.config_path, text(mock, "tow"))
     until(lambda: re.search(r"gateway\d*\.yaml:4:\d+", gateway.output()))
     assert model_now(gateway) == "two"
-    gateway.config_path.write_text(text(mock, "one"))
+    write(gateway.config_path, text(mock, "one"))
     gateway.signal(signal.SIGHUP)
     wait_model(gateway, "one")
     assert 'semroute_config_reloads_total{result="error"} 1' in gateway.metrics()
@@ -98,12 +110,12 @@ def test_reload_under_load(start, tmp_path, capsys):
                       f"wrk.body = '{json.dumps(chat('hello there'))}'\n")
     streams = []
     threads = hold_streams(gateway, 50, streams)
-    load = subprocess.Popen(["wrk", "-t1", "-c200", "-d6s", "--timeout", "10s", "-s", str(script),
+    load = subprocess.Popen(["wrk", "-t1", "-c200", "-d6s", "--timeout", "60s", "-s", str(script),
                              f"http://127.0.0.1:{gateway.port}/v1/chat/completions"],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for turn in range(8):
         time.sleep(0.6)
-        gateway.config_path.write_text(text(mock, ("two", "one")[turn % 2]))
+        write(gateway.config_path, text(mock, ("two", "one")[turn % 2]))
         if turn % 3 == 0:
             gateway.signal(signal.SIGHUP)
         until(lambda: reloads(gateway) >= min(turn, 4))

@@ -12,7 +12,7 @@ import envoy as real
 from conftest import BINARY, Gateway, Mock, Process, chat, free_ports, request, semroute, wait_http
 from keys_site import decision, model, site, write
 
-PATIENCE = 30
+PATIENCE = 60
 TOKEN = "admin-token-5f1c"
 SECRETS = {  # planted where a client or an operator keeps something: none may come out anywhere
     "prompt": "the-parrot-is-called-Zebedee", "key": "sk-client-31337", "header": "x-private-9f2e",
@@ -400,11 +400,14 @@ def test_a_reload_switches_it(stack, tmp_path):
     assert one.get().status == 404
     write(config(replayed()), file, one.mock.port)
     until(lambda: one.get().status, lambda status: status == 200)
-    assert one.ask("python").headers["x-vsr-replay-id"]
-    one.list(at_least=1)
+
+    def recorded():  # there is room for records a moment after they are asked for
+        assert one.ask("python").headers["x-vsr-replay-id"]
+        return one.get().json()["count"]
+    until(recorded, bool)
     write(data, file, one.mock.port)
     until(lambda: one.get().status, lambda status: status == 404)
-    assert "semroute_replay_records 0" in one.gateway.metrics()
+    until(one.gateway.metrics, lambda text: "semroute_replay_records 0" in text)
 
 
 @pytest.mark.parametrize("store", ["postgres", "redis", "milvus", "qdrant"])

@@ -1,6 +1,7 @@
 """What happens when a part of the chain client, Envoy, semroute, second router, worker is gone; the three scenarios of two
 layers of caches; and two replicas of semroute behind one Envoy, which share answers over Redis."""
 import contextlib
+import re
 import signal
 import threading
 
@@ -10,7 +11,7 @@ import second_router
 from conftest import chat, request
 from engine import Worker
 from test_cache_shared import Redis, until
-from test_second_router import ATTACK, DOORS, MATH, Envoy, Fleet, Semroute, peers
+from test_second_router import ATTACK, DEPLOY, DOORS, MATH, Envoy, Fleet, Semroute, peers
 
 DOCUMENT = "The archive of the lighthouse keepers of the northern coast, as it was kept from year to year. " * 12
 
@@ -35,10 +36,10 @@ def is_hit(answer):
     return answer.headers.get("x-vsr-cache-hit") == "true"
 
 
-def asked_otherwise(first, ask):
-    """The first hit among paraphrases of "How do I reset my password?", which `first` answers: on a machine that is busy
+def asked_otherwise(answers, ask):
+    """The first hit among paraphrases of "How do I reset my password?", which has these answers: on a machine that is busy
     a lookup may have no time, and is a miss, which is kept too."""
-    bodies = [first.body]
+    bodies = [answer.body for answer in answers]
     for begin in ("How can I", "How could I", "How should I", "How might I"):
         answer, *seen = ask(f"{begin} reset my password?")
         if is_hit(answer):
@@ -104,7 +105,7 @@ def test_without_the_router_semroute_goes_to_the_workers(fleet):
     numbers = iter(range(10 ** 6))
     until(lambda: fleet.ask("gateway", chat(f"Back {next(numbers)}", "llama3-chat"))[1], "the router is used again")
     until(lambda: all([fleet.ask("gateway", chat(f"Usual {next(numbers)}", "llama3-chat"))[1] for _ in range(20)]),
-          "the workers are spares only")
+          "the workers are spares only", patience=180)  # also when the router was ejected for being slow
     fleet.tap.stop()
 
 
@@ -118,8 +119,13 @@ def test_three_scenarios(fleet, door):
 
     first, _, arrived = fleet.ask(door, chat("How do I reset my password?"))
     assert first.status == 200 and arrived and cached(first) == 0
-    until(lambda: is_hit(fleet.ask(door, chat("How do I reset my password?"))[0]), "the answer is kept")
-    hit, sent, arrived = asked_otherwise(first, lambda text: fleet.ask(door, chat(text)))
+    answers = [first]
+
+    def is_kept():
+        answers.append(fleet.ask(door, chat("How do I reset my password?"))[0])
+        return is_hit(answers[-1])
+    until(is_kept, "the answer is kept")
+    hit, sent, arrived = asked_otherwise(answers, lambda text: fleet.ask(door, chat(text)))
     assert sent is None and arrived is None
 
     def about(question):
@@ -139,7 +145,12 @@ def test_three_scenarios(fleet, door):
 
 @pytest.fixture
 def pair(kind, tmp_path, stack):
-    """Two replicas behind one Envoy, over one Redis."""
+    """Two replicas behind one Envoy, over one Redis. Its checks have more time than the shipped second: one that is late
+    makes it take the dead replica for as good as the other one."""
+    text, count = re.subn(r"\{timeout: 1s, interval", "{timeout: 30s, interval", (DEPLOY / "envoy.yaml").read_text())
+    assert count == 1
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "envoy.yaml").write_text(text)
     fleet = Fleet.__new__(Fleet)
     fleet.workers = [stack.enter_context(Worker(model, model)) for model in ("llama3-chat", "deepseek-v31")]
     fleet.router = second_router.start(kind, fleet.workers, tmp_path)
@@ -152,7 +163,7 @@ def pair(kind, tmp_path, stack):
     for name in ("first", "second"):
         fleet.replicas.append(Semroute(tmp_path, peers(fleet.tap.port, fleet.workers, redis.port), name=name))
         stack.callback(fleet.replicas[-1].stop)
-    fleet.envoy = Envoy(tmp_path, [r.extproc_port for r in fleet.replicas], fleet.tap.port)
+    fleet.envoy = Envoy(tmp_path, [r.extproc_port for r in fleet.replicas], fleet.tap.port, deploy=tmp_path / "deploy")
     stack.callback(fleet.envoy.stop)
     return fleet
 

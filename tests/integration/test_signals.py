@@ -305,7 +305,7 @@ def doors(tmp_path_factory):
             "version: v0.3", providers, "routing:", "  signals:" + SIGNALS, "  projections:" + PROJECTIONS,
             "  decisions: " + json.dumps(list(decisions())), "global:", "  services:", "    authz:",
             "      identity: {user_id_header: x-user, user_groups_header: x-groups}",
-            "  semroute: {workloads: {header: x-workload, metadata: workload}}"])
+            "  semroute: {signal_deadline_ms: 20000, workloads: {header: x-workload, metadata: workload}}"])
         extproc = free_ports()
         processes.append(Gateway(config, directory, flags=["--extproc", f"127.0.0.1:{extproc}"], wait=False))
         wait_http(processes[1].port, "/ready", processes[1], timeout=180)

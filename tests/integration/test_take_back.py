@@ -104,8 +104,11 @@ class Worker:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 128
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
 
@@ -239,6 +242,7 @@ def test_not_when_no_other_is_well(tmp_path):
         for worker in s.workers:
             worker.health = 500
         until(lambda: s.gateway.output().count(" is down: ") == 2)
+        until(lambda: b"no model has a worker that is up" in s.gateway.get("/ready").body)  # the log comes first
         time.sleep(0.2)
         moved = sum(s.taken_back().values())  # between the two checks
         for worker in s.workers:
@@ -315,7 +319,7 @@ def test_a_worker_that_stops(tmp_path):
 @pytest.mark.parametrize("fault", ("reset", "stalled"))
 def test_a_stream_that_fails_before_its_first_byte(tmp_path, fault):
     """Its head has come and nothing more: another worker answers, as if it had not."""
-    with site(tmp_path, reliability="", upstream="idle_timeout_ms: 1500" if fault == "stalled" else "") as s:
+    with site(tmp_path, reliability="", upstream="idle_timeout_ms: 5000" if fault == "stalled" else "") as s:
         first, _ = s.workers
         first.how = "head"
         s.ask_to(first, stream=True)

@@ -1,5 +1,6 @@
 """Each thread has the name of what it does, not that of the thread that started it."""
 import collections
+import contextlib
 import pathlib
 import time
 
@@ -14,7 +15,8 @@ def names(server):
     found = collections.Counter()
     for thread in pathlib.Path(f"/proc/{server.child.pid}/task").iterdir():
         if thread.name != str(server.child.pid):
-            found[(thread / "comm").read_text().strip()] += 1
+            with contextlib.suppress(OSError):  # it has just ended
+                found[(thread / "comm").read_text().strip()] += 1
     return found
 
 
@@ -28,7 +30,7 @@ def test_threads_are_named_by_what_they_do(tmp_path):
     server = Gateway(GUARDS, tmp_path, env={"SEMROUTE_MODELS": str(ROOT / "models")})
     try:
         server.post(chat("What a quiet morning in the harbour. " * 3000, "m"), timeout=120)  # long work starts the workers
-        end, found = time.monotonic() + 20, names(server)
+        end, found = time.monotonic() + 60, names(server)
         while not are_named(found):  # a thread names itself when it begins
             assert time.monotonic() < end, str(dict(found))
             time.sleep(0.05)

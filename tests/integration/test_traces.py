@@ -72,6 +72,7 @@ global:
         resource: {{service_name: router-under-test, deployment_environment: tests}}
 {more}
   semroute:
+    signal_deadline_ms: 60000
     tracing:
       protocol: {"http/protobuf" if collector.protocol == "http" else "grpc"}
       delay_ms: 20
@@ -194,17 +195,17 @@ def test_the_live_page_names_the_trace(start, collect):
     connection = http.client.HTTPConnection("127.0.0.1", gateway.api_port, timeout=PATIENCE)
     connection.request("GET", "/api/v1/requests/events?why=1")
     stream, found = connection.getresponse(), []
-    traces = []
     for flags in (SAMPLED, NOT_SAMPLED):
         headers, trace, _ = context(flags)
         gateway.post(chat("the integral of x"), headers=headers)
-        traces.append({"id": trace, "kept": flags == SAMPLED})
-    while len(found) < 2:
-        line = stream.readline()
-        if line.startswith(b"data: "):
-            found.append(json.loads(line[6:])["why"]["trace"])
+        found.clear()
+        while not found:
+            line = stream.readline()
+            assert line, "the page's stream has ended"
+            if line.startswith(b"data: "):
+                found.append(json.loads(line[6:])["why"]["trace"])
+        assert found == [{"id": trace, "kept": flags == SAMPLED}]
     connection.close()
-    assert found == traces
 
 
 def test_a_stream_shows_its_first_and_last_token(start, collect):
@@ -373,7 +374,8 @@ def test_what_a_collector_does_not_want_is_counted(start, collect, protocol):
     collector.behaviour = "rejects"
     assert gateway.post(chat("hello")).status == 200
     wait_counted(gateway, "rejected")
-    assert counted(gateway, "rejected") == 1 and counted(gateway, "exported") >= 1
+    wait_counted(gateway, "exported")
+    assert counted(gateway, "rejected") == 1
 
 
 def test_a_full_queue_drops_and_counts(start, collect):
@@ -550,7 +552,7 @@ def test_a_pass_of_the_encoder_links_the_requests_that_it_serves(start, collect)
     rules: {operator: OR, conditions: [{type: embedding, name: refund}]}
     modelRefs: [{model: alpha}]""", 1)
     text = text.replace("global:\n", f"global:\n  model_catalog: {{embeddings: {{semantic: {{mmbert_model_path: {ROOT}/models/all-MiniLM-L6-v2}}}}}}\n", 1)
-    gateway = start.gateway(text + "    signal_deadline_ms: 60000\n")
+    gateway = start.gateway(text)
     kept, left = set(), set()
 
     def ask(number):
