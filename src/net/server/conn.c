@@ -359,8 +359,8 @@ static void sock_eof(void *ctx)
     conn->eof = true;
     conn->eof_in_answer = request->active && request->responded && !request->finished;
     conn->sent_at_eof = sr_conn_sent(conn->sock);
-    bool waits =
-        !conn->reading_body || request->paused; /* paused: what the parser has not read came before */
+    /* Paused: the handler waits, with what is left of the body already here. */
+    bool waits = !conn->reading_body || request->paused;
     if (request->active && !request->responded && waits && conn->parser.head.minor == 1 &&
         sr_conn_write(conn->sock, &interim, 1) != SR_OK) {
         sr_http_conn_drop(conn);
