@@ -7,6 +7,7 @@ The signals of a request's shape and of its meaning are in test_signals.py.
 import http.server
 import json
 import threading
+import time
 
 import envoy as real
 import pytest
@@ -306,7 +307,9 @@ def test_plugins(doors, kind, door):
         if kind == "response_cache":
             body = {"messages": [user(f"{door}: {body['messages'][0]['content']}")]}
         answer, seen = ask(doors, door, kind, body)
-        got = look(answer, seen)
+        got, end = look(answer, seen), time.monotonic() + 60
+        while kind == "response_cache" and wanted and not got and time.monotonic() < end:  # an answer is kept after its end
+            got = look(*ask(doors, door, kind, body))
         if got != wanted:
             wrong.append((number, wanted, got, answer.status))
     assert not wrong

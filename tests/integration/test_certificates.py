@@ -39,5 +39,6 @@ def test_until_when(start, tmp_path):
     assert ends(gateway) == {"gateway": 30, "upstream": 90}
     make(tmp_path, "shown", 60)
     reload(gateway, gateway.config_path.read_text() + "# again\n")
+    end = time.monotonic() + 60
     while ends(gateway)["gateway"] != 60:
         assert time.monotonic() < end, gateway.output()

@@ -85,7 +85,7 @@ class Site:
 
     def lines(self, event, count=1):
         """The audit lines of an event, when there are so many of them."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while True:
             lines = [line for line in self.process.output().splitlines() if f'"event":"{event}"' in line]
             if len(lines) >= count or time.monotonic() > end:

@@ -13,7 +13,7 @@ from test_pools import until
 
 RETRIES = "{retry_on: connect-failure, num_retries: 2}"
 MORE = ("{retry_on: 'connect-failure,reset,5xx,retriable-status-codes', retriable_status_codes: [429], num_retries: 2, "
-        "per_try_idle_timeout: 3s}")
+        "per_try_idle_timeout: 8s}")
 
 
 @pytest.fixture(scope="module")

@@ -161,7 +161,7 @@ def test_hostile_orders(stubs, channel):
         [pb.ProcessingRequest(request_headers=pb.HttpHeaders()), body(stubs, data)],
     ]
     for order in orders:
-        call = Call(stubs, channel, timeout=20)
+        call = Call(stubs, channel, timeout=60)
         call.send(*order)
         call.finish()
         assert call.code() not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE), order
@@ -169,7 +169,7 @@ def test_hostile_orders(stubs, channel):
 
 
 def test_bytes_that_are_no_message(stubs, channel):
-    raw = channel.stream_stream(PROCESS)
+    raw = channel.unary_stream(PROCESS)  # its end comes with the message: a client that still sends may read a reset first
     deep = b""
     for _ in range(5000):  # Metadata { Struct { Value { Struct ... , far over any real nesting
         deep = b"\x2a" + varint(len(deep)) + deep
@@ -178,7 +178,7 @@ def test_bytes_that_are_no_message(stubs, channel):
     inner = b"\x12" + varint(len(deep)) + deep
     entry = b"\x0a" + varint(len(inner)) + inner
     for garbage in [b"\xff", b"\x12\x05\x0a", b"\x00\x00", b"\x12\xff\xff\xff\xff\x0f", b"\x42" + varint(len(entry)) + entry]:
-        call = raw(iter([garbage]), timeout=20)
+        call = raw(garbage, timeout=60)
         with pytest.raises(grpc.RpcError) as error:
             list(call)
         assert error.value.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.INTERNAL), garbage[:20]
@@ -195,15 +195,12 @@ def varint(value):
 
 def test_statuses_of_the_protocol(stubs, channel):
     with pytest.raises(grpc.RpcError) as error:
-        list(channel.stream_stream("/envoy.service.ext_proc.v3.ExternalProcessor/Other")(iter([b""])))
+        list(channel.unary_stream("/envoy.service.ext_proc.v3.ExternalProcessor/Other")(b""))
     assert error.value.code() == grpc.StatusCode.UNIMPLEMENTED
-    for _ in range(5):  # a client that still sends when the trailers and the reset come may read the reset first
-        call = Call(stubs, channel, compression=grpc.Compression.Gzip)
-        call.send(head(stubs, BUFFERED), body(stubs, b" " * 10000))
-        code = call.code()
-        if code != grpc.StatusCode.CANCELLED:
-            break
-    assert code == grpc.StatusCode.UNIMPLEMENTED
+    spaces = body(stubs, b" " * 10000).SerializeToString()
+    with pytest.raises(grpc.RpcError) as error:
+        list(channel.unary_stream(PROCESS)(spaces, compression=grpc.Compression.Gzip))
+    assert error.value.code() == grpc.StatusCode.UNIMPLEMENTED and "compressed" in error.value.details()
     call = Call(stubs, channel, timeout=0.3)
     call.send(head(stubs, BUFFERED))
     assert call.code() == grpc.StatusCode.DEADLINE_EXCEEDED

@@ -79,6 +79,7 @@ def test_requests_show_as_they_happen_and_open(site, browser):
     tree = browser.run("return [...document.querySelectorAll('.trees details')].map(d => [d.querySelector('.leaf').textContent, d.open, d.innerText])")
     assert [name for name, _, _ in tree] == ["block-attacks", "hide-private", "programming", "science"]
     assert [is_open for _, is_open, _ in tree] == [True, False, False, False] and re.search(r"jailbreak: attack\s*yes\s*\d\.\d\d", tree[0][2])
+    browser.until(lambda: open_row(browser, "hide-private") and browser.count("button.texts"))  # it knows what replay keeps
     hidden = open_row(browser, "hide-private")
     assert "EMAIL_ADDRESS" in hidden and re.search(r"message, turn 0\s+\d+–\d+", hidden) and "redaction" in hidden
     assert "anna.schmidt" not in hidden and SECRETS["prompt"] not in browser.run("return document.documentElement.outerHTML")
@@ -92,18 +93,21 @@ def test_requests_show_as_they_happen_and_open(site, browser):
 
 def test_filters(site, browser):
     show(browser, site, "live")
-    for name, value, expected in [("outcome", "blocked", {"block-attacks"}), ("decision", "science", {"science"}), ("model", "coder", {"programming"})]:
+    filters = [("outcome", "blocked", {"block-attacks"}), ("decision", "science", {"science"}),
+               ("model", "coder", {"programming"})]
+    for asked, (name, value, expected) in enumerate(filters, 1):
         browser.set(f"#filter-{name}", value)
         followed(browser, f"{name}={value}")
         for text in (PROMPTS[9], PROMPTS[0], PROMPTS[2]):
             site.ask(text)
         rows(browser, 1)
         assert set(browser.run("return [...document.querySelectorAll('button.open')].map(b => b.textContent)")) == expected
+        until(lambda: kept(site), lambda n: n == 3 * asked)
         browser.set(f"#filter-{name}", "")
         rows(browser, 3)  # what replay kept of all of them
     browser.set("#filter-tenant", "globex")
     browser.set("#filter-min_ms", "0")
-    followed(browser, "tenant=globex")
+    followed(browser, "tenant=globex&min_ms=0")
     site.ask(PROMPTS[0], "acme")
     site.ask(PROMPTS[2], "globex")
     rows(browser, 1)
@@ -113,7 +117,7 @@ def test_filters(site, browser):
 def test_earlier_requests_show_where_replay_keeps_them(site, browser):
     for text in (PROMPTS[0], PROMPTS[9], PROMPTS[2]):
         site.ask(text, "acme")
-    until(lambda: request(site.gateway.api_port, "GET", "/v1/router_replay").json()["count"], lambda n: n == 3)
+    until(lambda: kept(site), lambda n: n == 3)
     show(browser, site, "live")
     rows(browser, 3)
     assert browser.run("return [...document.querySelectorAll('button.open')].map(b => b.textContent)") == ["programming", "block-attacks", "science"]
@@ -126,6 +130,10 @@ def test_earlier_requests_show_where_replay_keeps_them(site, browser):
     assert browser.console() == []
 
 
+def kept(site):
+    return request(site.gateway.api_port, "GET", "/v1/router_replay").json()["count"]
+
+
 def followed(browser, query):
     """The router follows this filter for the page."""
     browser.wait("return document.querySelector('#main').dataset.following?.includes(arguments[0])", query)
@@ -135,7 +143,7 @@ def test_playground_explains_what_is_in_use_and_a_draft(site, browser):
     asked = site.mock.last_body(2)
     for text in (PROMPTS[0], PROMPTS[2], "hello"):
         assert site.ask(text).status == 200
-    until(lambda: request(site.gateway.api_port, "GET", "/v1/router_replay").json()["count"], lambda n: n >= 3)
+    until(lambda: kept(site), lambda n: n >= 3)
     asked = site.mock.last_body(2)
     show(browser, site, "playground")
     browser.write("#prompt", "Prove that there are infinitely many primes, then write it as a python function.")
@@ -176,7 +184,9 @@ def test_overview_configuration_and_models(site, browser):
     text = browser.text("#main")
     assert "file in use" in text and re.search(r"Revision\s+[0-9a-f]{16}", text) and "[redacted]" in text
     path = site.gateway.config_path
-    path.write_text(path.read_text().replace('"version"', '"nonsense": 1, "version"', 1))
+    fresh = path.with_suffix(".new")
+    fresh.write_text(path.read_text().replace('"version"', '"nonsense": 1, "version"', 1))
+    fresh.rename(path)  # at once: half a file would be another mistake
     until(lambda: request(site.gateway.api_port, "GET", "/api/v1/page/configuration").json().get("reload", {}).get("failed"), bool)
     show(browser, site, "models")
     show(browser, site, "configuration")
@@ -241,14 +251,22 @@ def test_policy_of_the_page_holds(site, browser):
     assert head["x-content-type-options"] == "nosniff" and head["referrer-policy"] == "no-referrer"
 
 
+def refused(browser, count):
+    """So many answers wanted another token: none of the page's two calls is left that would ask for one later."""
+    browser.wait("""return performance.getEntriesByType('resource').filter(r => r.responseStatus === 401).length
+                    >= arguments[0]""", count)
+
+
 def test_token_is_asked_for_once(stack, tmp_path, browser):
     site = Site(stack, tmp_path, token=TOKEN)
     browser.open(site.url)
     browser.wait("return document.querySelector('#login').open")
+    refused(browser, 2)
     assert browser.accessibility() == []
     browser.write("#token", "a wrong one")
     browser.key("Enter")
     browser.wait("return document.querySelector('#login-error').textContent.length > 0 && document.querySelector('#login').open")
+    refused(browser, 4)
     browser.write("#token", TOKEN)
     browser.key("Enter")
     browser.wait(LIVE)
@@ -316,6 +334,7 @@ def events(site, ask):
     count, found = ask(), []
     while len(found) < count:
         line = stream.readline()
+        assert line, "the stream has ended"
         if line.startswith(b"data: "):
             found.append(json.loads(line[6:]))
     connection.close()

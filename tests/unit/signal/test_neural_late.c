@@ -242,9 +242,10 @@ static void test_a_part_counts(void **state)
 }
 
 /* The deadline passes so long after a worker began, while it still asks the neural classifier. */
-static int expire_while_asked(struct request *r, struct sr_workers *workers, struct sr_neural *neural,
-                              struct sr_bytes text, unsigned ms)
+static int expire_while_asked(struct request *r, struct sr_neural *neural, struct sr_bytes text, unsigned ms)
 {
+    struct sr_workers *workers;
+    assert_int_equal(sr_workers_new(&workers, 1, 1), SR_OK); /* of its own: no try waits behind another */
     struct sr_signal_unit unit = {.current = true, .text = text};
     struct sr_signal_input *input = sr_signal_input_new(text, text.n);
     struct sr_signal_env env = {.workers = workers, .mailbox = r->mail.box};
@@ -259,6 +260,7 @@ static int expire_while_asked(struct request *r, struct sr_workers *workers, str
     usleep(ms * 1000);
     sr_signal_run_expire(r->run);
     pthread_mutex_unlock(&neural->lock);
+    sr_workers_free(workers);
     return sr_signal_run_result(r->run, SR_SIGNAL_PII)->status;
 }
 
@@ -268,23 +270,20 @@ static void test_while_the_neural_is_asked(void **state)
     static char room[2500];
     struct sr_bytes text = story(room, sizeof room, 4, "Write to zebra@example.com.");
     struct sr_neural *neural;
-    struct sr_workers *workers;
     struct request r;
     struct held held;
     (void)state;
     open_signals(false);
     assert_int_equal(sr_signal_neural(&config, models, &neural, NULL), SR_OK);
-    assert_int_equal(sr_workers_new(&workers, 1, 64), SR_OK); /* room for every try below */
     hold(&held, infer, encoder);
     request_open(&r, text);
     unsigned ms = 1; /* a slow machine needs longer until there is a partial result */
-    while (expire_while_asked(&r, workers, neural, text, ms) == SR_ETIMEOUT && ms < 8192)
+    while (expire_while_asked(&r, neural, text, ms) == SR_ETIMEOUT && ms < 8192)
         ms *= 2;
     const struct sr_signal_result *result = result_of(&r, SR_SIGNAL_PII, SR_OK);
     assert_string_equal(result->tier, "exact");
     assert_true(result->neural_late && result->scanned_bytes == text.n && result->neural_bytes == 0);
     assert_true(has_type(result, SR_ENTITY_EMAIL_ADDRESS) && result->hits[0].matched);
-    sr_workers_free(workers);
     assert_int_equal(sr_infer_stats(infer).jobs, 0); /* nobody waits for the rest */
     let_go(&held);
     request_close(&r);
