@@ -61,7 +61,7 @@ class Browser:
         if dark:
             flags.append("--force-dark-mode")
         self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
-            "browserName": "chrome", "goog:chromeOptions": {"args": flags, "binary": shutil.which("chromium")},
+            "browserName": "chrome", "timeouts": {"script": 120000}, "goog:chromeOptions": {"args": flags, "binary": shutil.which("chromium")},
             "goog:loggingPrefs": {"browser": "ALL"}}}})["sessionId"]
         self.resize(width, height)
 
@@ -80,7 +80,7 @@ class Browser:
     def is_up(self):
         try:
             return self.call("GET", "/status")["ready"]
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return False
 
     def until(self, look, good=bool, patience=PATIENCE):

@@ -49,7 +49,8 @@ def config(port, token=None, replay=True):
                     {"operator": "OR", "conditions": [{"type": "domain", "name": "math"}, {"type": "domain", "name": "physics"}]}, {"operator": "NOT", "conditions": [keyword]}]},
                  "modelRefs": [{"model": "large"}, {"model": "small"}]}]},
         "global": {"services": {"router_replay": {"enabled": True, "capture_request_body": True}} if replay else {},
-                   "semroute": {"loops": 1, "workers": 1, "allow_anonymous": True, "guards": {"tenant_header": "x-tenant"}}}}
+                   "semroute": {"loops": 1, "workers": 1, "signal_deadline_ms": 20000, "allow_anonymous": True,
+                                "guards": {"tenant_header": "x-tenant"}}}}
     if token:
         data["global"]["semroute"]["admin"] = {"token": "${PAGE_TOKEN}"}
     return data

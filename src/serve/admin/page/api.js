@@ -28,9 +28,10 @@ function ask() {
 
 export async function call(path, options = {}) {
   for (;;) {
+    const sent = token;
     const answer = await fetch(path, { ...options, headers: headers(options.headers), credentials: "omit", cache: "no-store", redirect: "error" });
     if (answer.status !== 401) return answer;
-    await ask();
+    if (sent === token) await ask(); // else another was entered meanwhile
   }
 }
 
