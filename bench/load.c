@@ -143,7 +143,7 @@ static int run_one(struct run *run)
     }
     run->load->answers = run->load->errors = run->load->refused = 0;
     run->n_samples = 0;
-    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9), now = start;
+    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9), now;
     while (!is_stopped(run) &&
            ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS))) {
         int got = 0;

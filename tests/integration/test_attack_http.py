@@ -118,7 +118,7 @@ def methods():
 
 def send_all(site, cases, patience=2):  # noqa: F811
     """Sends each to both doors; what upstreams executed, by the case's name. A message that its framing makes longer than what is
-    sent gets no answer: nothing waits for it longer than two seconds, and many are sent at once."""
+    sent gets no answer: nothing waits for it longer than `patience` seconds, and many are sent at once."""
     for upstream in site.upstreams.values():
         upstream.seen()
     names, told, todo = {}, {}, []
