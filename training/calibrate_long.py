@@ -3,8 +3,8 @@
     python calibrate_long.py --work DIR --second DIR [--data ../../shared/data] [--binary ../build/semroute] [--out ../docs/quality] [--again]
 
 Families that neither tier was trained on: the neural classifier never was, the linear tier is trained anew without a group of
-sources (left_out_groups.GROUPS) and asked about it, and so is the second reader, by the models of multilingual_guard.py in --second. Long texts are rows of one family, joined; attacks stand in those of the same
-group. "Before" is the rule of short texts: the highest fused window counts. "Now" is long_risk in src/signal/guard/risk.c, whose
+sources (left_out_groups.GROUPS) and asked about it, and so is the second reader, by the models of multilingual_guard.py in --second, in
+groups that hold these. Long texts are rows of one family, joined; attacks stand in those of the same group. "Before" is the rule of short texts: the highest fused window counts. "Now" is long_risk in src/signal/guard/risk.c, whose
 constants are read from risk.h; the last table is what they were chosen by. Slow parts are kept in --work. All families are read by the
 first neural classifier here; those that are mostly not in English, which the product gives to the one of other languages, are also left
 out of the means. `--again` only writes the page again from long.json. Only train files are read.
@@ -137,7 +137,7 @@ class Tiers:
         neural = np.array([self.odds(text[windows[i][0]:windows[i][1]]) for i in chosen])
         near = lambda parts, i, none=0.0: max((z for a, b, z in parts if a < windows[i][1] and b > windows[i][0]), default=none)  # noqa: E731
         bytes_ = len(text[windows[chosen[0]][0]:windows[chosen[-1]][1]].encode())
-        second = np.array([self.second.odds(group, text[windows[i][0]:windows[i][1]]) for i in chosen])   # nan: it was not asked
+        second = np.array([self.second.odds(mr.TOGETHER[group], text[windows[i][0]:windows[i][1]]) for i in chosen])   # nan: it was not asked
         return Part(neural, np.array([near(cut, i) for i in chosen]), np.array([near(own, i) for i in chosen]),
                     np.array([near(lone, i, np.nan) for i in chosen]), second, bytes_ / constant("STRETCH"))
 
@@ -237,7 +237,7 @@ def measure(args):
     groups_of = [(GROUP[name], t) for (_, name), texts in alone.items() for t in texts] + [(GROUP[name], t) for name, p in pools.items() for t, _ in p]
     groups_of += [(GROUP[name], p[1]) for name, ps in planted.items() for p in ps]
     tiers.read([t[a:b] for t, windows in cut.items() for a, b in windows] + [t[a:b] for group, t in groups_of for a, b, _ in tiers.alone(group, t)])
-    tiers.second.read([(group, t[a:b]) for group, t in groups_of for (a, b), ask in zip(cut[t], tiers.uncertain(group, t, cut[t])) if ask])
+    tiers.second.read([(mr.TOGETHER[group], t[a:b]) for group, t in groups_of for (a, b), ask in zip(cut[t], tiers.uncertain(group, t, cut[t])) if ask])
     out = {}
     for (label, name), texts in alone.items():
         whole = lambda t, name=name: tiers.part(GROUP[name], t, cut[t], range(len(cut[t])))  # noqa: E731

@@ -53,8 +53,9 @@ def read(args):
     first = {text: long.before(tiers.part(group, text, cut[text], range(len(cut[text])))) for _, _, group, text in families}
     asked = [(group, text) for _, _, group, text in families if near(first[text].max())]
     asked += [(group, text[a:b]) for _, _, group, text in families for (a, b), z in zip(cut[text], first[text]) if near(z)]
-    tiers.second.read(asked)
-    return [Read(label, name, group, first[text], np.array([tiers.second.odds(group, text[a:b]) for a, b in cut[text]]), tiers.second.odds(group, text))
+    tiers.second.read([(mr.TOGETHER[group], text) for group, text in asked])
+    own = lambda group, text: tiers.second.odds(mr.TOGETHER[group], text)  # noqa: E731
+    return [Read(label, name, group, first[text], np.array([own(group, text[a:b]) for a, b in cut[text]]), own(group, text))
             for label, name, group, text in families]
 
 
@@ -77,7 +78,7 @@ def main():
     args.add_argument("--work", type=pathlib.Path, required=True)
     args.add_argument("--second", type=pathlib.Path, required=True)
     args = args.parse_args()
-    rows = [r for r in read(args) if (args.second / f"group{r.group}.safetensors").exists()]
+    rows = [r for r in read(args) if guard.files(args.second, mr.TOGETHER[r.group])[-1].exists()]
     y, family = np.array([r.label for r in rows]), np.array([r.family for r in rows])
     print(f"{len(rows)} texts, {int(y.sum())} attacks, {len(set(family[y == 1]))} and {len(set(family[y == 0]))} families")
     for way in WAYS:

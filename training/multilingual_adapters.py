@@ -77,14 +77,15 @@ class Texts:
 
 
 class Joined(Texts):
-    """Two lists of texts as one, each with its own file of states."""
+    """Lists of texts as one, each with its own file of states."""
 
-    def __init__(self, first, second):
-        self.both, self.n, self.size = (first, second), np.concatenate([first.n, second.n]), first.size
+    def __init__(self, parts):
+        self.parts, self.n, self.size = parts, np.concatenate([p.n for p in parts]), parts[0].size
+        self.starts = np.cumsum([0, *(len(p.n) for p in parts)])
 
     def rows(self, i):
-        first, second = self.both
-        return first.rows(i) if i < len(first.n) else second.rows(i - len(first.n))
+        part = int(np.searchsorted(self.starts, i, side="right")) - 1
+        return self.parts[part].rows(i - self.starts[part])
 
 
 def model_of(choices):

@@ -4,9 +4,9 @@ docs/quality/multilingual.{md,json}.
     python multilingual_guard.py --work DIR [--groups 0 1 ...] [--threads N] [--binary ../build/semroute] [--data ../../shared/data]
 
 Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on. Each
-of these models is trained twice: on all rows but those of multilingual_rows.later_rows, then on these with others beside them.
-All of this is kept in --work and goes on where it stopped: 25 to 35 minutes of one core with BF16 a group, 30 to 45 for the whole, 4 before
-them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
+of these models is trained three times: on all rows but those of multilingual_rows.later_rows, then on each folder of these with others
+beside them. All of this is kept in --work and goes on where it stopped: 45 minutes of one core a group, an hour for the whole, 7 of both
+before them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
 left_out/multilingual, and are used while CHOICES are the same: so a new linear tier is mixed with that model in a minute. Remove that
 folder to train anew on other texts.
 `--groups` trains those alone and writes no model (without numbers: only the states): two processes can share the work.
@@ -44,13 +44,14 @@ IN_ROLE = 0.004   # of personas and prompts in the system role, as in calibrate_
 SHARES, LIMIT, NEAR = np.arange(0.3, 1.01, 0.1), 4.0, 0.005   # of mixtures that these rows cannot tell apart the one with most of this head
 CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "warmup": 0.04, "decay": 0.05, "smoothing": 0.02, "batch": 4096,
            "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "sliding": trunk.SLIDING, "step": trunk.STEP, "seed": 7,
-           # the second training: of multilingual_rows.later_rows and so many others; what ships lies between both models
+           # each later training: of a folder of written.LATER and so many others; what goes on lies between the model before and the new one
            "later": {"rate": 5e-4, "epochs": 2.0, "others": 6000, "share": 0.5}}
+TRAININGS = ("first", "second", "third")   # names of their files
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
 SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.339, "temperature": 1.0, "band": 1.5, "tokens": 1024}
-MIXED = 600      # windows of long prompts made of a group's rows; half of them with an attack
-PIECES = 300     # pieces of a group's harmless rows, each read by itself
+MIXED = 1000      # windows of long prompts made of a group's rows; half of them with an attack
+PIECES = 500     # pieces of a group's harmless rows, each read by itself
 
 
 def rows(root):
@@ -76,9 +77,8 @@ def rows(root):
 
 
 def texts_of(every, work):
-    """Those of the second training have states of their own."""
-    n = len(every) - len(mr.later_rows())
-    return adapters.Joined(*(adapters.Texts([r.text for r in part], work, CHOICES) for part in (every[:n], every[n:])))
+    """Those of each training have states of their own."""
+    return adapters.Joined([adapters.Texts([r.text for r in every if mr.training_of(r) == k], work, CHOICES) for k in range(len(TRAININGS))])
 
 
 def weights(every, y):
@@ -97,15 +97,24 @@ def once(texts, every, mine, choices, model=None):
     return adapters.train(texts, y, own, mine, choices, model)
 
 
-def train(texts, every, mine, path):
-    """Both trainings: of all rows but the later ones, whose model `path` keeps, and of these with others beside them. Means of the weights
-    of both models: each finds what the other has not learnt or has forgotten."""
-    n, choices = len(texts.both[0].n), CHOICES["later"]
-    if not path.exists():
-        heads.save(path, adapters.trained(once(texts.both[0], every[:n], mine[mine < n], CHOICES)))
-    others = sorted(mine[mine < n], key=lambda i: data.chance(every[i].text, "second training"))[:choices["others"]]
-    model = once(texts, every, np.array(sorted([*others, *mine[mine >= n]])), {**CHOICES, **choices}, adapters.load(path, CHOICES))
-    return adapters.between(adapters.load(path, CHOICES), model, choices["share"])
+def train(texts, every, mine, kept):
+    """All trainings, whose models the files `kept` hold: of all rows but the later ones; then, for each folder of those, of its rows with
+    others beside them. Means of the weights of both models: each finds what the other has not learnt or has forgotten."""
+    of, choices = np.array([mr.training_of(r) for r in every]), CHOICES["later"]
+    for k, path in enumerate(kept):
+        if any(p.exists() for p in kept[k:]):
+            continue
+        if k == 0:
+            heads.save(path, adapters.trained(once(texts, every, mine[of[mine] == 0], CHOICES)))
+            continue
+        before = sorted(mine[of[mine] < k], key=lambda i: data.chance(every[i].text, f"{TRAININGS[k]} training"))[:choices["others"]]
+        model = once(texts, every, np.array(sorted([*before, *mine[of[mine] == k]])), {**CHOICES, **choices}, adapters.load(kept[k - 1], CHOICES))
+        heads.save(path, adapters.trained(adapters.between(adapters.load(kept[k - 1], CHOICES), model, choices["share"])))
+    return adapters.load(kept[-1], CHOICES)
+
+
+def files(work, name):
+    return [work / f"{training}{name}.safetensors" for training in TRAININGS]
 
 
 def left_out(work, every, group, texts, groups):
@@ -117,8 +126,7 @@ def left_out(work, every, group, texts, groups):
         if not path.exists() and is_kept():
             path = KEPT / path.name
         if not path.exists() and g in groups:
-            model = train(texts, every, np.nonzero(group != g)[0], work / f"first{g}.safetensors")
-            heads.save(work / f"group{g}.safetensors", adapters.trained(model))
+            model = train(texts, every, np.nonzero(group != g)[0], files(work, g))
             np.savez_compressed(path, odds=adapters.ask(model, texts, asked).astype(np.float32), text=np.array([known[i] for i in asked], "S"))
             print(f"group {g}", flush=True)
         if path.exists():
@@ -143,13 +151,9 @@ def keep(work):
 
 def final(work, every, texts, mixture):
     """The model of all rows."""
-    path = work / "final.safetensors"
-    if not path.exists() and is_kept():
+    if is_kept() and not any(p.exists() for p in files(work, "")):
         return shipped(mixture)
-    if not path.exists():
-        model = train(texts, every, np.arange(len(every)), work / "first.safetensors")
-        heads.save(path, adapters.trained(model))
-    return adapters.load(path, CHOICES)
+    return train(texts, every, np.arange(len(every)), files(work, ""))
 
 
 def shipped(mixture):
@@ -355,7 +359,7 @@ def main():
     every, group = rows(args.data)
     texts = texts_of(every, args.work)
     if args.groups == []:
-        return print(f"{sum(len(part.states) for part in texts.both)} tokens")
+        return print(f"{sum(len(part.states) for part in texts.parts)} tokens")
     z = left_out(args.work, every, group, texts, range(mr.GROUPS) if args.groups is None else args.groups)
     if args.groups is not None:
         return

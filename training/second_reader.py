@@ -27,7 +27,7 @@ class Second:
         self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
         every, group = guard.rows(data)
         self.mixture = guard.Mixture(guard.Judged(every, guard.left_out(models, every, group, None, []), models))
-        paths = {g: models / f"group{g}.safetensors" for g in range(guard.mr.GROUPS)}
+        paths = {g: guard.files(models, g)[-1] for g in range(guard.mr.GROUPS)}
         self.models = {g: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for g, path in paths.items() if path.exists()}
         self.folders = {g: self.folder(g, paths[g]) for g in self.models}
 
