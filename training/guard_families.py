@@ -41,7 +41,7 @@ def rows_of(root):
         if not r.foreign and r.lang == "en":
             by[mr.family(r), r.label].append(r.text)
     for (family, label), texts in by.items():
-        group, own = mr.group_of(family), family.startswith(("technique ", "look-alikes "))
+        group, own = mr.group_of(family, mr.MOST_GROUPS), family.startswith(("technique ", "look-alikes "))
         known = family in left_out_names.OLD or family in mr.FURTHER or group < 0
         most = OWN if own else KNOWN if known else JUDGED
         to = other if known or own else judged
@@ -49,10 +49,10 @@ def rows_of(root):
     names = sorted({(t.family, t.label) for t in judged})
     rng, long = random.Random(5), []
     for family, label in names:
-        mates = [f for f, y in names if not y and (mr.group_of(f) == mr.group_of(family))]
+        mates = [f for f, y in names if not y and (mr.group_of(f, mr.MOST_GROUPS) == mr.group_of(family, mr.MOST_GROUPS))]
         for text in (by[family, 1][:LONG] if label else [None] * LONG):
             pool = by[rng.choice(mates) if label else family, 0]
-            long.append(Text(jd.mixed(rng, [pool], text), label, f"long {family}", mr.group_of(family), 0.5))
+            long.append(Text(jd.mixed(rng, [pool], text), label, f"long {family}", mr.group_of(family, mr.MOST_GROUPS), 0.5))
     texts = [Text(r.text[:1000], int(r.attack), f"new {r.kind}", -1, 0.3) for r in written.read(written.FAMILIES)]
     return judged, other + long + texts
 
@@ -127,7 +127,7 @@ def heads(args):
     variants = {"retrained": (retrained, 0.05), "retrained, kept near": (retrained, 0.3), "with a quarter of a discriminant": (discriminant, 0.25), "with half": (discriminant, 0.5)}
     for name, (make, value) in variants.items():
         z = np.zeros(len(judged))
-        for k in range(mr.GROUPS):
+        for k in range(mr.MOST_GROUPS):
             use, asked = np.nonzero(group != k)[0], np.nonzero(group[:len(judged)] == k)[0]
             if len(asked):
                 z[asked] = make(x[use], [rows[i] for i in use], before[use], parts, value)(x[asked], before[asked])

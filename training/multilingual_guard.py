@@ -49,7 +49,7 @@ CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "war
 TRAININGS = ("first", "second", "third")   # names of their files
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
-SECOND = {"first": 0.6, "neural": 0.4, "shift": 0.339, "temperature": 1.0, "band": 1.5, "tokens": 1024}
+SECOND = {"first": 0.5, "neural": 0.5, "shift": 0.65, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 1000      # windows of long prompts made of a group's rows; half of them with an attack
 PIECES = 500     # pieces of a group's harmless rows, each read by itself
 
@@ -121,7 +121,7 @@ def left_out(work, every, group, texts, groups):
     """Log odds of rows by a model that does not know their group; NaN: of none, or of groups that are not there yet."""
     found, known = {}, [mr.digest(r.text) for r in every]
     for g in range(mr.GROUPS):
-        asked = np.nonzero(group == g)[0]
+        asked = np.array([i for i in np.nonzero(group == g)[0] if not is_made(every[i])])
         path = work / f"group{g}.npz"
         if not path.exists() and is_kept():
             path = KEPT / path.name
@@ -133,6 +133,11 @@ def left_out(work, every, group, texts, groups):
             file = np.load(path)
             found.update(zip(file["text"].astype(str).tolist(), file["odds"].tolist()))
     return np.array([found.get(d, np.nan) for d in known])
+
+
+def is_made(row):
+    """From our own frames, of rows of other sources, or a part of a row: never judged."""
+    return row.source.startswith("made-")
 
 
 def is_kept():
@@ -217,7 +222,7 @@ class Judged:
         self.lang = np.array([r.lang for r in every])
         self.foreign = np.array([r.foreign for r in every])
         self.linear = mr.linear(work, [r.text for r in every])
-        self.of = np.isfinite(z) & np.isfinite(self.linear) & np.array([not r.source.startswith("made-") for r in every])
+        self.of = np.isfinite(z) & np.isfinite(self.linear) & np.array([not is_made(r) for r in every])
         self.judged = self.of & np.array([heads.is_judged(r) for r in every])
         self.w = weights(every, self.y)
         for label in (0, 1):

@@ -33,11 +33,11 @@ GUARD_MOST, GUARD_MOST_FOREIGN = 300, 500   # the same of guard_rows, which has 
 FRAMED = 700            # attacks of frames of attacks.py in guard_rows, and as many look-alikes
 MADE = 1200             # attacks, and as many look-alikes, from frames of attacks.py in other languages
 DOMAIN = {"mmlu-pro": 3000, "mmlu": 2500, "longfact": 900, "gaokao-zh": 9999, "exemplars": 9999, "requests": 2500}
-GROUPS = 3              # two thirds of the work of left_out_names' five: which of those are one here
-TOGETHER = (0, 1, 2, 0, 1)
+MOST_GROUPS = len(left_out_names.GROUPS)   # for heads on what is frozen
+GROUPS, TOGETHER = 3, (0, 1, 2, 0, 1)      # for the adapters: which of those are one
 # collections that those groups do not have
-FURTHER = {"intent-clinc150": 0, "pii-presidio": 1, "domain-gaokao-zh": 2, "routing-gsm8k": 2, "chat-rag-bills": 0, "domain-mmlu": 0}
-GROUP = {**FURTHER, **{name: TOGETHER[k] for k, names in enumerate(left_out_names.GROUPS) for name in names}}
+FURTHER = {"intent-clinc150": 0, "pii-presidio": 1, "domain-gaokao-zh": 2, "routing-gsm8k": 2, "chat-rag-bills": 3, "domain-mmlu": 3}
+GROUP = {**FURTHER, **{name: k for k, names in enumerate(left_out_names.GROUPS) for name in names}}
 # carriers that few texts have are left out together
 SMALL = {"cv": "cv, review, chat", "review": "cv, review, chat", "chat": "cv, review, chat", "code": "code, passage", "passage": "code, passage"}
 # texts that models/neural does not know, and those that the linear tier does not know either
@@ -67,10 +67,15 @@ def counted(name):
     return name.rstrip(" 0123456789") if name.startswith("harmless carriers") else name
 
 
-def group_of(name):
-    """The families that are left out at once; -1: of none, what is made from frames of ours."""
-    own = name.startswith(("technique ", "carrier ", "look-alikes ", "harmless carriers "))
-    return int(data.chance(name, "guard group") * GROUPS) if own else GROUP.get(name, -1)
+def group_of(name, groups=GROUPS):
+    """The families that are left out at once, of GROUPS or MOST_GROUPS; -1: of none, what is made from frames of ours. Without any
+    harmless carrier a model takes each for an attack: the parts of these are never left out together."""
+    if name.startswith("harmless carriers "):
+        return int(name.split()[-1]) % groups
+    if name.startswith(("technique ", "carrier ", "look-alikes ")):
+        return int(data.chance(name, "guard group") * groups)
+    group = GROUP.get(name, -1)
+    return TOGETHER[group] if groups == GROUPS and group >= 0 else group
 
 
 def is_own(row):

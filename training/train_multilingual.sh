@@ -1,8 +1,8 @@
 #!/bin/sh
 # models/neural-multilingual: the guard's adapters and head, then the domain head. One command, resumable, about three hours on
-# two idle cores with AVX-512 BF16, and 12 GB. Makes training/.venv-torch (torch 2 of PyPI, 5 GB of packages), since Debian's torch has
-# no fast bfloat16 here. While left_out/multilingual has log odds by the present CHOICES of multilingual_guard.py, the guard's part is
-# not trained: only its mixture with the linear tier is made again. Remove that folder to train it.
+# two idle cores, and 16 GB. Makes training/.venv-torch (torch 2 of PyPI, 5 GB of packages): Debian's torch has no fast bfloat16 here.
+# While left_out/multilingual has log odds by the present CHOICES of multilingual_guard.py, the guard's part is not trained: only its
+# mixture with the linear tier is made again. Remove that folder to train it.
 #
 #   training/train_multilingual.sh [DATA] [WORK]
 set -eu
@@ -23,8 +23,7 @@ guard() {
 export OMP_NUM_THREADS=2
 guard --groups --threads 2   # the states of the frozen layers
 export OMP_NUM_THREADS=1
-guard --groups 0 3 4 &
-guard --groups 1 2
+for group in 0 1 2; do guard --groups $group & done
 wait
 export OMP_NUM_THREADS=2
 guard --threads 2
