@@ -5,7 +5,7 @@
 --work is that of multilingual_guard.py, whose log odds of left-out rows are read. The families are those that no tier knows: neither the
 adapters of models/neural nor, by groups, the linear tier and the second reader. Texts whose first log odds are above the threshold, or
 at most BAND below, get a weighted sum. The share of the second reader is chosen on the other groups, for every group in turn; "at 3 %" is recall
-where harmless families raise a false alarm in 3 % of their texts. Also prints the shift that keeps the threshold where it is. Writes
+where harmless families raise a false alarm in 3 % of their texts, "worst" the harmless family with the most of them there. Also prints the shift that keeps the threshold where it is. Writes
 nothing but the first classifier's answers, into --work.
 """
 import argparse
@@ -52,8 +52,8 @@ class English:
         self.y, self.family, self.group = t.y[keep], t.family[keep], group[keep]
         self.collected = np.array([not r.source.startswith("written") for r, k in zip(every, keep) if k])
 
-    def found(self, score, use):
-        return guard.by_family(score, self.y, self.family, use)
+    def found(self, score, use, rate=guard.RATE):
+        return guard.by_family(score, self.y, self.family, use, rate)
 
     def asked(self, threshold, use):
         return np.mean(self.first[use] > threshold - BAND)
@@ -91,8 +91,11 @@ def main():
     print(f"collections, the second reader alone: {e.found(e.second, e.collected)['recall']:.1%}")
     for band in BANDS:
         for name, use in (("collections", e.collected), ("collections and written texts", e.collected | True)):
-            found = (f"{share}: {e.found(e.mixed(share, threshold, band), use)['recall']:.1%}" for share in SHARES[1:])
-            print(f"{name}, one share for all groups, chosen on no other rows, band {band}: {', '.join(found)}")
+            print(f"{name}, one share for all groups, chosen on no other rows, band {band}: recall at 3 %, worst, recall at 1 %")
+            for share in SHARES:
+                score = e.mixed(share, threshold, band)
+                found = e.found(score, use)
+                print(f"    {share}: {found['recall']:.1%}, {found['worst']:.1%}, {e.found(score, use, 0.01)['recall']:.1%}")
     score = e.mixed(guard.SECOND["neural"], threshold)
     print(f"shift at a share of {guard.SECOND['neural']}: {threshold - e.found(score, e.collected)['threshold']:.3f}; "
           f"asked about {e.asked(threshold, e.collected):.0%} of these texts, {e.asked(threshold, e.collected & (e.y == 0)):.0%} of the harmless ones")

@@ -5,8 +5,8 @@ docs/quality/multilingual.{md,json}.
 
 Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on. Each
 of these models is trained three times: on all rows but those of multilingual_rows.later_rows, then on each folder of these with others
-beside them. All of this is kept in --work and goes on where it stopped: 45 minutes of one core a group, an hour for the whole, 7 of both
-before them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
+beside them. All of this is kept in --work and goes on where it stopped: an hour of one core a group, an hour and a half for the whole, 7 minutes
+of both before them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
 left_out/multilingual, and are used while CHOICES are the same: so a new linear tier is mixed with that model in a minute. Remove that
 folder to train anew on other texts.
 `--groups` trains those alone and writes no model (without numbers: only the states): two processes can share the work.
@@ -56,7 +56,7 @@ PIECES = 500     # pieces of a group's harmless rows, each read by itself
 
 def rows(root):
     """(rows, the group of each): those of multilingual_rows, windows of several texts of one group, pieces of harmless ones, and at last
-    those of the second training."""
+    those of the later trainings."""
     out = mr.guard_rows(root)
     group = [mr.group_of(mr.family(r)) for r in out]
     made, of = [], []

@@ -68,8 +68,8 @@ def counted(name):
 
 
 def group_of(name, groups=GROUPS):
-    """The families that are left out at once, of GROUPS or MOST_GROUPS; -1: of none, what is made from frames of ours. Without any
-    harmless carrier a model takes each for an attack: the parts of these are never left out together."""
+    """The families that are left out at once, of GROUPS or MOST_GROUPS; -1: of none, what is made from frames of ours. A model
+    that knows no harmless carrier takes a quarter of them for attacks: the parts of these are never left out together."""
     if name.startswith("harmless carriers "):
         return int(name.split()[-1]) % groups
     if name.startswith(("technique ", "carrier ", "look-alikes ")):
