@@ -4,7 +4,7 @@ docs/quality/multilingual.{md,json}.
     python multilingual_guard.py --work DIR [--groups 0 1 ...] [--threads N] [--binary ../build/semroute] [--data ../../shared/data]
 
 Needs torch 2. Each group of families (multilingual_rows.group_of) is left out once and asked about; then everything is trained on. Each
-of these models is trained three times: on all rows but those of multilingual_rows.later_rows, then on each folder of these with others
+of these models is trained four times: on all rows but those of multilingual_rows.later_rows, then on each folder of these with others
 beside them. All of this is kept in --work and goes on where it stopped: an hour of one core a group, an hour and a half for the whole, 7 minutes
 of both before them for the frozen layers' states, which are kept too. The log odds of left-out rows by the run whose model ships are in
 left_out/multilingual, and are used while CHOICES are the same: so a new linear tier is mixed with that model in a minute. Remove that
@@ -46,12 +46,13 @@ CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "war
            "unsure": 0.1, "again": 0.3, "tokens": 212, "judged": 1.5, "average": 0.01, "sliding": trunk.SLIDING, "step": trunk.STEP, "seed": 7,
            # each later training: of a folder of written.LATER and so many others; what goes on lies between the model before and the new one
            "later": {"rate": 5e-4, "epochs": 2.0, "others": 6000, "share": 0.5}}
-TRAININGS = ("first", "second", "third")   # names of their files
+TRAININGS = ("first", "second", "third", "fourth")   # names of their files
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
 SECOND = {"first": 0.5, "neural": 0.5, "shift": 0.65, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 1000      # windows of long prompts made of a group's rows; half of them with an attack
 PIECES = 500     # pieces of a group's harmless rows, each read by itself
+AMONG, SHORT = 700, 150     # windows of the last training, of a group; tokens of an attack in one of them
 
 
 def rows(root):
@@ -73,7 +74,20 @@ def rows(root):
             made.append(mr.Row("jailbreak", "made-pieces", text, 0, r.lang, "piece", f"piece {g} {i}", mr.is_foreign(text), 0.5))
             of.append(g)
     later = mr.later_rows()
-    return out + made + later, np.array(group + of + [mr.group_of(mr.family(r)) for r in later])
+    at = [mr.group_of(mr.family(r)) for r in later]
+    joined = [(r, g) for g in range(mr.GROUPS) for r in among([r for r, k in zip(later, at) if k == g], g)]
+    return out + made + later + [r for r, _ in joined], np.array(group + of + at + [g for _, g in joined])
+
+
+def among(mine, g):
+    """Windows of the last training: harmless texts of one author, every other time with a short attack of another among them."""
+    rng, pools = random.Random(f"among {g}"), collections.defaultdict(list)
+    for r in mine:
+        if not r.label:
+            pools[r.group.rsplit(" ", 1)[0]].append(r.text)
+    pools, found = [p for p in pools.values() if len(p) >= 20], [r.text for r in mine if r.label and jd.size(r.text) <= SHORT]
+    return [mr.Row("jailbreak", "made-mixed", jd.mixed(rng, pools, rng.choice(found) if i % 2 else None), i % 2, "en", "mixed",
+                   f"{mr.LATER[-1]}mixed {g} {i}", False, 0.5) for i in range(AMONG)]
 
 
 def texts_of(every, work):
