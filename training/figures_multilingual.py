@@ -21,9 +21,7 @@ whose upper six layers have adapters for it ([neural-multilingual](../../models/
 AUC, attacks found where harmless families raise a false alarm in 3 % of their texts on the mean, and the harmless
 family with the most of them. Collections, techniques of written attacks, carriers of orders that stand inside of other
 texts, and parts of the harmless written texts are families, left out in three groups in all languages: neither tier had
-seen the row's family. Two of the groups are counted here: the model of the other one had by mistake seen no harmless
-carrier, and takes each fourth for an attack; its English rows alone are used. So harmless carriers are missing here. In
-the rows by language: AUC, and what is found at the threshold of all.
+seen the row's family. In the rows by language: AUC, and what is found at the threshold of all.
 
 {table}
 

@@ -49,7 +49,7 @@ CHOICES = {"first": 6, "rank": 8, "alpha": 16, "rate": 1e-3, "epochs": 3.0, "war
 TRAININGS = ("first", "second", "third", "fourth")   # names of their files
 # English texts of at most so many tokens whose log odds are above the threshold, or at most `band` below (guard_second.py and
 # guard_second_longer.py measure it); over 3 KiB risk.h has its own rule
-SECOND = {"first": 0.5, "neural": 0.5, "shift": 0.65, "temperature": 1.0, "band": 1.5, "tokens": 1024}
+SECOND = {"first": 0.5, "neural": 0.5, "shift": 0.25, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 1000      # windows of long prompts made of a group's rows; half of them with an attack
 PIECES = 500     # pieces of a group's harmless rows, each read by itself
 AMONG, SHORT = 700, 150     # windows of the last training, of a group; tokens of an attack in one of them
@@ -257,7 +257,7 @@ class Mixture:
         share = max(s for s, f in found.items() if f["recall"] >= best - NEAR)
         score = share * self.own(t.z) + (1 - share) * np.clip(t.linear, -LIMIT, LIMIT) - found[share]["threshold"]
         factor = slope(score[t.judged], t.y[t.judged], t.w[t.judged])
-        self.fusion = {"neural": share, "linear": round(1 - share, 1), "shift": round(log_odds(POINT) / factor - found[share]["threshold"], 4),
+        self.fusion = {"neural": share, "linear": round(1 - share, 1), "shift": round(log_odds(POINT) / factor - found[share]["threshold"], 4) + 0.0,
                        "temperature": round(1 / factor, 4), "linear_limit": LIMIT}
         self.compared = {str(s): [round(f["recall"], 3), f["worst"]] for s, f in found.items()}
 

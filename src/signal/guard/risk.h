@@ -31,7 +31,7 @@
  */
 #define SR_RISK_SYSTEM_LINEAR 2.70F
 #define SR_RISK_SYSTEM_BOTH   1.40F
-#define SR_RISK_SYSTEM_OTHER  1.80F
+#define SR_RISK_SYSTEM_OTHER  1.60F
 
 /* Units of at least SR_RISK_LONG_FROM stretches of SR_RISK_STRETCH bytes are long. Their log odds, where both
  * tiers have read: of a window of the neural classifier with weight SR_RISK_LONG_NEURAL, and of the passage
