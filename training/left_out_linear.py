@@ -3,9 +3,10 @@
     python left_out_linear.py --work DIR [--data ../../shared/data]
 
 Rows are those of multilingual_rows.py; their families are left out in the groups of multilingual_rows.group_of, and the model
-has all n-grams of the linear tier and its settings, and the calibration of models/jailbreak-linear. It is trained on these rows, a
-window each, without those of texts/multilingual and written.LATER, which the linear tier does not know either: the shipped model has seen more English. Writes --work/left-out-linear.npz: log odds by the SHA-256 of the text. Three minutes of one
-idle core and 3 GB.
+has all n-grams of the linear tier and its settings, and the calibration of models/jailbreak-linear. It is trained on these
+rows, a window each, without those of texts/multilingual and written.LATER, which the linear tier does not know either: the
+shipped model has seen more English. Writes --work/left-out-linear.npz: log odds by the SHA-256 of the text. Three minutes of
+one idle core and 3 GB.
 Only train files are read.
 """
 import argparse

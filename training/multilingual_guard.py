@@ -52,42 +52,43 @@ TRAININGS = ("first", "second", "third", "fourth")   # names of their files
 SECOND = {"first": 0.5, "neural": 0.5, "shift": 0.25, "temperature": 1.0, "band": 1.5, "tokens": 1024}
 MIXED = 1000      # windows of long prompts made of a group's rows; half of them with an attack
 PIECES = 500     # pieces of a group's harmless rows, each read by itself
-AMONG, SHORT = 700, 150     # windows of the last training, of a group; tokens of an attack in one of them
+AMONG, SHORT = 700, 150     # such windows of a group in the last training; tokens of an attack there
 
 
 def rows(root):
     """(rows, the group of each): those of multilingual_rows, windows of several texts of one group, pieces of harmless ones, and at last
-    those of the later trainings."""
+    those of the later trainings, with windows of their own for the last one."""
     out = mr.guard_rows(root)
     group = [mr.group_of(mr.family(r)) for r in out]
     made, of = [], []
     for g in range(mr.GROUPS):
         rng, mine = random.Random(f"mixed {g}"), [r for r, k in zip(out, group) if k == g]
         pools = [[r.text for r in mine if not r.label and r.source == s] for s in sorted({r.source for r in mine if not r.label})]
-        pools, found = [p for p in pools if len(p) >= 20], [r for r in mine if r.label]
-        for i in range(MIXED):
-            text = jd.mixed(rng, pools, rng.choice(found).text if i % 2 else None)
-            made.append(mr.Row("jailbreak", "made-mixed", text, i % 2, "en", "mixed", f"mix {g} {i}", False, 0.5))
-            of.append(g)
+        made += windows(rng, pools, [r.text for r in mine if r.label], MIXED, f"mix {g}")
+        of += [g] * MIXED
         pieces = [(r, p) for r in mine if not r.label for p in passages.pieces(r.text)[1:]]
         for i, (r, text) in enumerate(random.Random(f"pieces {g}").sample(pieces, min(PIECES, len(pieces)))):
             made.append(mr.Row("jailbreak", "made-pieces", text, 0, r.lang, "piece", f"piece {g} {i}", mr.is_foreign(text), 0.5))
             of.append(g)
     later = mr.later_rows()
     at = [mr.group_of(mr.family(r)) for r in later]
-    joined = [(r, g) for g in range(mr.GROUPS) for r in among([r for r, k in zip(later, at) if k == g], g)]
-    return out + made + later + [r for r, _ in joined], np.array(group + of + at + [g for _, g in joined])
+    last = []
+    for g in range(mr.GROUPS):
+        mine, pools = [r for r, k in zip(later, at) if k == g], collections.defaultdict(list)   # by author
+        for r in mine:
+            if not r.label:
+                pools[r.group.rsplit(" ", 1)[0]].append(r.text)
+        short = [r.text for r in mine if r.label and jd.size(r.text) <= SHORT]
+        last += windows(random.Random(f"among {g}"), pools.values(), short, AMONG, f"{mr.LATER[-1]}mixed {g}")
+        at += [g] * AMONG
+    return out + made + later + last, np.array(group + of + at)
 
 
-def among(mine, g):
-    """Windows of the last training: harmless texts of one author, every other time with a short attack of another among them."""
-    rng, pools = random.Random(f"among {g}"), collections.defaultdict(list)
-    for r in mine:
-        if not r.label:
-            pools[r.group.rsplit(" ", 1)[0]].append(r.text)
-    pools, found = [p for p in pools.values() if len(p) >= 20], [r.text for r in mine if r.label and jd.size(r.text) <= SHORT]
-    return [mr.Row("jailbreak", "made-mixed", jd.mixed(rng, pools, rng.choice(found) if i % 2 else None), i % 2, "en", "mixed",
-                   f"{mr.LATER[-1]}mixed {g} {i}", False, 0.5) for i in range(AMONG)]
+def windows(rng, pools, attacks, n, name):
+    """Windows of long prompts: harmless texts of one pool, in every other one an attack among them."""
+    pools = [p for p in pools if len(p) >= 20]
+    return [mr.Row("jailbreak", "made-mixed", jd.mixed(rng, pools, rng.choice(attacks) if i % 2 else None), i % 2, "en", "mixed", f"{name} {i}", False, 0.5)
+            for i in range(n)]
 
 
 def texts_of(every, work):

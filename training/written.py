@@ -11,7 +11,7 @@ import re
 FOLDER = pathlib.Path(__file__).resolve().parent / "texts"
 FAMILIES = FOLDER / "families"                 # texts that models/neural was not trained on (guard_families.py), nor on those of the other two
 LINEAR = (FAMILIES, FOLDER / "further", FOLDER / "linear", FOLDER / "wider")    # folders that the linear tier reads besides
-LATER = (FOLDER / "broader", FOLDER / "nearer", FOLDER / "deeper")   # for the guard of neural-multilingual alone: with them the linear tier was worse
+LATER = (FOLDER / "broader", FOLDER / "nearer", FOLDER / "deeper")   # for the guard of neural-multilingual alone: with the first two the linear tier was worse
 HARMLESS = {"lookalike", "long", "carrier"}     # kinds; all others are attacks
 Record = collections.namedtuple("Record", "name text kind lang attack")
 HEAD = re.compile(r"%% kind=(\w+) lang=(\w+)")
