@@ -267,8 +267,7 @@ static void write_choice(const struct sr_tr_request *request, struct sr_json_wri
     } else if (request->choice) {
         sr_json_text(w, "tool_choice", words[request->choice]);
     }
-    if (request->tools)
-        sr_tr_put(w, "parallel_tool_calls", request->parallel);
+    sr_tr_put(w, "parallel_tool_calls", request->parallel);
 }
 
 static void write_format(const struct sr_tr_request *request, struct sr_json_writer *w)

@@ -60,6 +60,34 @@ const struct sr_tr_tool *sr_tr_tool_allowed(const struct sr_tr_tool *tool)
     return tool;
 }
 
+/* ---- the choice ---- */
+
+static bool has_chosen(const struct sr_tr_request *request)
+{
+    const struct sr_tr_tool *tool = request->tools;
+    while (tool && (tool->custom != request->choice_custom || !sr_bytes_eq(tool->name, request->choice_name)))
+        tool = tool->next;
+    return tool != NULL;
+}
+
+void sr_tr_check_choice(struct sr_tr *tr, struct sr_tr_request *request)
+{
+    bool named = request->choice == SR_TR_CHOICE_NAMED;
+    if (request->tools && (!named || has_chosen(request))) {
+        if (request->choice_some && !sr_tr_tool_allowed(request->tools)) {
+            request->choice_some = false;
+            request->choice = SR_TR_CHOICE_NO_TOOL;
+        }
+        return;
+    }
+    if (named || request->choice == SR_TR_CHOICE_ANY) /* without tools the others say nothing */
+        sr_tr_warn(tr, "tool_choice", SR_LIT(""));
+    request->choice_some = false;
+    request->choice = SR_TR_CHOICE_NONE_GIVEN;
+    if (!request->tools)
+        request->parallel = (sr_json_view){0};
+}
+
 /* ---- free text ---- */
 
 void sr_tr_read_tool_format(struct sr_tr *tr, sr_json_view format, struct sr_tr_tool *tool)

@@ -2,6 +2,7 @@
 #include "translate/translate.h"
 
 #include "translate/api.h"
+#include "translate/tools.h"
 
 /* ---- requests and answers ---- */
 
@@ -36,6 +37,8 @@ int sr_translate_request(enum sr_translate_api from, enum sr_translate_api to, s
     int rc = open_root(&tr, body, &root);
     if (!rc)
         rc = sr_tr_api_of(from)->read_request(&tr, root, &request);
+    if (!rc)
+        sr_tr_check_choice(&tr, &request);
     if (settings->counts)
         sr_tr_request_keep_counted(&request);
     if (!rc)
