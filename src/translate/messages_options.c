@@ -2,6 +2,7 @@
 #include "translate/messages_options.h"
 
 #include "translate/messages.h"
+#include "translate/messages_turns.h"
 #include "translate/tools.h"
 
 #include <stdio.h>
@@ -98,7 +99,8 @@ static struct reasoning reasoning_of(struct sr_tr *tr, const struct sr_tr_reques
         return r;
     if (r.budget >= limit)
         r.budget = limit - 1;
-    r.on = (is_adaptive(request) || r.budget >= BUDGET_MIN) && !(forced && has_tools(request));
+    r.on = is_adaptive(request) || (r.budget >= BUDGET_MIN && !sr_tr_messages_calls_unreasoned(request));
+    r.on &= !(forced && has_tools(request));
     if (!r.on)
         sr_tr_warn(tr, "reasoning_effort", SR_LIT(""));
     return r;

@@ -2,6 +2,7 @@
 #include "translate/api.h"
 #include "translate/messages.h"
 #include "translate/messages_options.h"
+#include "translate/messages_turns.h"
 
 /* ---- blocks ---- */
 
@@ -62,14 +63,9 @@ static int write_media(struct sr_tr *tr, const struct sr_tr_part *part, struct s
     return rc;
 }
 
-/* Reasoning without a signature, or with what another API encrypted, would be refused. An item of Responses
- * whose id is made from that of a message holds a signature of Messages. */
 static void write_reasoning(struct sr_tr *tr, const struct sr_tr_part *part, struct sr_json_writer *w)
 {
-    sr_json_view signature = part->signature;
-    struct sr_bytes id = sr_tr_inner(part->id);
-    bool foreign = sr_bytes_starts_with(id, SR_LIT("rs_")) && !sr_bytes_starts_with(id, SR_LIT("rs_msg_"));
-    if (!signature.p || foreign) {
+    if (!sr_tr_messages_is_own(part)) {
         sr_tr_warn(tr, "reasoning", SR_LIT(""));
         return;
     }
@@ -78,7 +74,7 @@ static void write_reasoning(struct sr_tr *tr, const struct sr_tr_part *part, str
     sr_json_text(w, "type", hidden ? "redacted_thinking" : "thinking");
     if (!hidden)
         sr_tr_put(w, "thinking", part->text);
-    sr_tr_put(w, hidden ? "data" : "signature", signature);
+    sr_tr_put(w, hidden ? "data" : "signature", part->signature);
     sr_json_object_end(w);
 }
 
@@ -162,11 +158,6 @@ static int write_block(struct sr_tr *tr, const struct sr_tr_part *part, struct s
 
 /* ---- turns ---- */
 
-static bool is_system(const struct sr_tr_turn *turn)
-{
-    return turn->role == SR_TR_SYSTEM || turn->role == SR_TR_DEVELOPER;
-}
-
 /* The instructions of all turns, in their order, as the member `system`. */
 static int write_system(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
 {
@@ -174,12 +165,13 @@ static int write_system(struct sr_tr *tr, const struct sr_tr_request *request, s
     size_t parts = 0;
     bool others = false;
     for (const struct sr_tr_turn *turn = request->turns; turn; turn = turn->next) {
-        if (is_system(turn) && others)
+        if (sr_tr_messages_is_system(turn) && others)
             sr_tr_warn(tr, "messages[].role.system", SR_LIT(""));
-        if (is_system(turn))
+        if (sr_tr_messages_is_system(turn))
             sr_tr_lost(tr, turn->name, "messages[].name");
-        others |= !is_system(turn);
-        for (const struct sr_tr_part *p = turn->parts.first; p && is_system(turn); p = p->next, parts++)
+        others |= !sr_tr_messages_is_system(turn);
+        for (const struct sr_tr_part *p = turn->parts.first; p && sr_tr_messages_is_system(turn);
+             p = p->next, parts++)
             only = p;
     }
     if (!parts)
@@ -190,7 +182,7 @@ static int write_system(struct sr_tr *tr, const struct sr_tr_request *request, s
     }
     sr_json_array(w, "system");
     for (const struct sr_tr_turn *turn = request->turns; turn; turn = turn->next)
-        for (const struct sr_tr_part *p = turn->parts.first; p && is_system(turn); p = p->next)
+        for (const struct sr_tr_part *p = turn->parts.first; p && sr_tr_messages_is_system(turn); p = p->next)
             if (p->kind == SR_TR_TEXT)
                 (void)write_text(p, w);
             else
@@ -199,18 +191,11 @@ static int write_system(struct sr_tr *tr, const struct sr_tr_request *request, s
     return SR_OK;
 }
 
-/* Results and what the user says after them are one message; so are turns of results that follow each other.
- */
-static bool joins(const struct sr_tr_turn *before, const struct sr_tr_turn *turn)
-{
-    return before && before->role == SR_TR_TOOL && (turn->role == SR_TR_TOOL || turn->role == SR_TR_USER);
-}
-
 static const struct sr_tr_turn *following(const struct sr_tr_turn *turn)
 {
     do
         turn = turn->next;
-    while (turn && is_system(turn));
+    while (turn && sr_tr_messages_is_system(turn));
     return turn;
 }
 
@@ -220,11 +205,11 @@ static int write_turns(struct sr_tr *tr, const struct sr_tr_request *request, st
     int rc = SR_OK;
     sr_json_array(w, "messages");
     for (const struct sr_tr_turn *turn = request->turns; turn && !rc; turn = turn->next) {
-        if (is_system(turn))
+        if (sr_tr_messages_is_system(turn))
             continue;
         const struct sr_tr_turn *next = following(turn);
         const struct sr_tr_part *single = sr_tr_single_text(turn->parts.first);
-        bool joined = joins(before, turn), more = next && joins(turn, next);
+        bool joined = sr_tr_messages_joins(before, turn), more = next && sr_tr_messages_joins(turn, next);
         sr_tr_lost(tr, turn->name, "messages[].name");
         before = turn;
         if (!joined) {

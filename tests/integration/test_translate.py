@@ -165,6 +165,19 @@ def test_the_way_back_of_a_conversation(site):
     assert [b["tool_use_id"] for b in sent[2]["content"]] == ["call_1", "call_2"]
 
 
+def test_calls_that_come_back_without_their_reasoning(site):
+    """Messages refuse a budget of reasoning after such calls."""
+    gateway, tongues = site
+    turn = body_of("chat", "messages", tools=True, reasoning=True)
+    call = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    turn["messages"] += [{"role": "assistant", "content": None, "reasoning_content": REASONING, "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": "call_1", "content": "4"}]
+    answer = gateway.post({**turn, "temperature": 0.5})
+    assert answer.status == 200 and answer.headers["x-vsr-protocol-warnings"] == "reasoning, reasoning_effort"
+    sent = tongues.seen[-1][2]
+    assert "thinking" not in sent and sent["temperature"] == 0.5
+
+
 def test_headers_of_the_other_api(site):
     gateway, tongues = site
     gateway.post(body_of("chat", "messages"), headers={"authorization": "Bearer client-key", "openai-organization": "o"})

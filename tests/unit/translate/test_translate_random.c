@@ -71,7 +71,8 @@ static json_t *calls(void)
     return list;
 }
 
-static void add_assistant(json_t *messages)
+/* Are there calls in it? */
+static bool add_assistant(json_t *messages)
 {
     json_t *message = json_pack("{s:s,s:n}", "role", "assistant", "content"), *call;
     size_t i;
@@ -84,6 +85,7 @@ static void add_assistant(json_t *messages)
     json_array_foreach(json_object_get(message, "tool_calls"), i, call)
         json_array_append_new(messages, json_pack("{s:s,s:O,s:o}", "role", "tool", "tool_call_id",
                                                   json_object_get(call, "id"), "content", text()));
+    return i > 0;
 }
 
 static json_t *request(void)
@@ -91,6 +93,7 @@ static json_t *request(void)
     static const char *const choices[] = {"auto", "none", "required"}, *const efforts[] = {"low", "medium",
                                                                                            "high"};
     json_t *messages = json_array();
+    bool called = false;
     json_t *out =
         json_pack("{s:s,s:o,s:i}", "model", "m", "messages", messages, "max_completion_tokens", 40000);
     if (below(2))
@@ -98,7 +101,7 @@ static json_t *request(void)
     for (unsigned n = 1 + below(4); n; n--) {
         json_array_append_new(messages, json_pack("{s:s,s:o}", "role", "user", "content", content()));
         if (n > 1 || below(2))
-            add_assistant(messages);
+            called |= add_assistant(messages);
     }
     unsigned choice = 3;
     if (below(2)) {
@@ -119,7 +122,8 @@ static json_t *request(void)
         json_object_set_new(out, "response_format",
                             json_pack("{s:s,s:{s:s,s:o,s:b}}", "type", "json_schema", "json_schema", "name",
                                       "response", "schema", object(), "strict", 1));
-    if (below(2) && choice != 2)
+    /* Messages take no reasoning after calls that come without any. */
+    if (below(2) && choice != 2 && !called)
         json_object_set_new(out, "reasoning_effort", json_string(pick(efforts, 3)));
     else
         json_object_set_new(out, "temperature", json_real(0.5));
