@@ -43,19 +43,20 @@ enum sr_at {
     SR_AT_MAX_OUTPUT_TOKENS, /* another name of that limit, of which only the size counts */
     SR_AT_SERVICE_TIER,
     SR_AT_N,
-    SR_AT_MEMBER,      /* a member of which only the class counts */
-    SR_AT_TYPE,        /* the kind of a part or an item: a tool's result, a document, ... */
-    SR_AT_SYSTEM,      /* instructions beside the messages, or a part of them */
-    SR_AT_DOCUMENT,    /* one of the documents that the model reads */
-    SR_AT_MIXED,       /* text and media in shapes that no table has */
-    SR_AT_TOOL_RESULT, /* the content of a tool's result */
-    SR_AT_DATA,        /* bytes of a file, or plain text if the `type` beside it says so */
-    SR_AT_REASONING,   /* settings of reasoning, an object with an effort */
-    SR_AT_THINKING,    /* settings of reasoning, an object with a budget of tokens */
-    SR_AT_CALL_NAME,   /* the name of a tool that was called before */
-    SR_AT_BACKGROUND,  /* true: the answer is fetched later */
-    SR_AT_PREVIOUS,    /* the id of an answer that this request continues */
-    SR_AT_STORE,       /* false: the answer is not kept */
+    SR_AT_MEMBER,        /* a member of which only the class counts */
+    SR_AT_TYPE,          /* the kind of a part or an item: a tool's result, a document, ... */
+    SR_AT_SYSTEM,        /* instructions beside the messages, or a part of them */
+    SR_AT_DOCUMENT,      /* one of the documents that the model reads */
+    SR_AT_MIXED,         /* text and media in shapes that no table has */
+    SR_AT_TOOL_RESULT,   /* the content of a tool's result */
+    SR_AT_DATA,          /* bytes of a file, or plain text if the `type` beside it says so */
+    SR_AT_REASONING,     /* settings of reasoning, an object with an effort */
+    SR_AT_THINKING,      /* settings of reasoning, an object with a budget of tokens */
+    SR_AT_OUTPUT_CONFIG, /* an object with the effort of a reasoning that has no budget */
+    SR_AT_CALL_NAME,     /* the name of a tool that was called before */
+    SR_AT_BACKGROUND,    /* true: the answer is fetched later */
+    SR_AT_PREVIOUS,      /* the id of an answer that this request continues */
+    SR_AT_STORE,         /* false: the answer is not kept */
     SR_AT_ITEM_ID, /* the id of an item; of an item that has nothing else, of one that the upstream keeps */
     SR_AT_SOURCE,  /* where the content of a part is from: its bytes, or what a search result cites */
 };
@@ -175,7 +176,8 @@ enum sr_reasoning_form {
     SR_REASONING_FORM_NONE,     /* nowhere */
     SR_REASONING_FORM_MEMBERS,  /* members of chat completions: the model's family says which */
     SR_REASONING_FORM_EFFORT,   /* `effort` in an SR_AT_REASONING */
-    SR_REASONING_FORM_THINKING, /* `type` and `budget_tokens` in an SR_AT_THINKING */
+    SR_REASONING_FORM_THINKING, /* `type` and `budget_tokens` in an SR_AT_THINKING, or `type` there and
+                                   `effort` in an SR_AT_OUTPUT_CONFIG */
 };
 
 /* How a request defines a tool. */

@@ -72,7 +72,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_INERT("thinking.type"),
     SR_ROW_INERT("thinking.budget_tokens"),
     SR_ROW_INERT("thinking.display"),
-    SR_ROW_INERT("output_config"),
+    {"output_config", SR_AT_OUTPUT_CONFIG, SR_CLASS_INERT},
     SR_ROW_TEXT("output_format"),
     SR_ROW_TEXT("context_management"),
     SR_ROW_TEXT("mcp_servers"),

@@ -27,8 +27,6 @@ void sr_tr_messages_read_usage(struct sr_tr *tr, sr_json_view value, struct sr_t
 void sr_tr_messages_write_usage(const struct sr_tr_answer *answer, struct sr_json_writer *w);
 
 /* The version of a model of Anthropic's by its name, 406 for 4.6; 0: it is none, or has none. */
-int sr_tr_messages_version(sr_json_view model);
-/* The word of an effort for such a version; the API has fewer. */
-const char *sr_tr_messages_effort_word(sr_json_view effort, int version);
+int sr_tr_messages_version(struct sr_bytes model);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-#define BUDGET_MIN  1024 /* the least that the API takes */
-#define ADAPTIVE    406  /* from this version on models choose their budget; efforts say how much */
-#define NO_SAMPLING 407  /* from this version on they refuse budgets, `temperature`, `top_p` and `top_k` */
+#define BUDGET_MIN   1024 /* the least that the API takes */
+#define ONE_SAMPLING 401  /* from this version on models refuse `temperature` and `top_p` together */
+#define NO_SAMPLING  407  /* from this version on they refuse budgets, `temperature`, `top_p` and `top_k` */
 
 /* ---- tools ---- */
 
@@ -80,9 +80,10 @@ int64_t sr_tr_messages_limit(const struct sr_tr *tr, const struct sr_tr_request 
     return own + budget;
 }
 
-static bool is_adaptive(const struct sr_tr_request *request)
+/* The effort of a model that chooses its budget itself; NULL: it does not. */
+static const char *adaptive_effort(const struct sr_tr_request *request)
 {
-    return sr_tr_messages_version(request->model) >= ADAPTIVE;
+    return sr_translate_adaptive_effort(sr_tr_inner(request->model), sr_tr_inner(request->effort));
 }
 
 /* Reasoning with the budget that fits into the limit, which adaptive models choose themselves. */
@@ -99,7 +100,7 @@ static struct reasoning reasoning_of(struct sr_tr *tr, const struct sr_tr_reques
         return r;
     if (r.budget >= limit)
         r.budget = limit - 1;
-    r.on = is_adaptive(request) || (r.budget >= BUDGET_MIN && !sr_tr_messages_calls_unreasoned(request));
+    r.on = adaptive_effort(request) || (r.budget >= BUDGET_MIN && !sr_tr_messages_calls_unreasoned(request));
     r.on &= !(forced && has_tools(request));
     if (!r.on)
         sr_tr_warn(tr, "reasoning_effort", SR_LIT(""));
@@ -109,7 +110,7 @@ static struct reasoning reasoning_of(struct sr_tr *tr, const struct sr_tr_reques
 static void write_thinking(const struct sr_tr_request *request, int64_t budget, struct sr_json_writer *w)
 {
     sr_json_object(w, "thinking");
-    if (is_adaptive(request)) {
+    if (adaptive_effort(request)) {
         sr_json_text(w, "type", "adaptive");
         sr_json_text(w, "display", "summarized"); /* else the text stays away */
     } else {
@@ -122,8 +123,8 @@ static void write_thinking(const struct sr_tr_request *request, int64_t budget, 
 static void write_sampling(struct sr_tr *tr, const struct sr_tr_request *request, bool reasons,
                            struct sr_json_writer *w)
 {
-    if (reasons ||
-        sr_tr_messages_version(request->model) >= NO_SAMPLING) { /* the API takes none of these then */
+    int version = sr_tr_messages_version(sr_tr_inner(request->model));
+    if (reasons || version >= NO_SAMPLING) { /* the API takes none of these then */
         sr_tr_lost(tr, request->temperature, "temperature");
         sr_tr_lost(tr, request->top_k, "top_k");
         sr_tr_lost(tr, request->top_p, "top_p");
@@ -134,7 +135,10 @@ static void write_sampling(struct sr_tr *tr, const struct sr_tr_request *request
         if (high)
             sr_tr_warn(tr, "temperature", SR_LIT(""));
         sr_tr_put(w, "temperature", high ? SR_LIT("1") : request->temperature);
-        sr_tr_put(w, "top_p", request->top_p);
+        if (request->temperature.p && version >= ONE_SAMPLING)
+            sr_tr_lost(tr, request->top_p, "top_p");
+        else
+            sr_tr_put(w, "top_p", request->top_p);
         sr_tr_put(w, "top_k", request->top_k);
     }
     if (sr_json_view_is_string(request->stop)) {
@@ -146,8 +150,8 @@ static void write_sampling(struct sr_tr *tr, const struct sr_tr_request *request
     }
 }
 
-/* `effort`: how much an adaptive model reasons. */
-static void write_config(struct sr_tr *tr, const struct sr_tr_request *request, bool effort,
+/* `effort`: how much an adaptive model reasons; NULL: not said. */
+static void write_config(struct sr_tr *tr, const struct sr_tr_request *request, const char *effort,
                          struct sr_json_writer *w)
 {
     bool schema = request->format == SR_TR_FORMAT_SCHEMA && request->schema.p;
@@ -157,8 +161,7 @@ static void write_config(struct sr_tr *tr, const struct sr_tr_request *request, 
         return;
     sr_json_object(w, "output_config");
     if (effort)
-        sr_json_text(w, "effort",
-                     sr_tr_messages_effort_word(request->effort, sr_tr_messages_version(request->model)));
+        sr_json_text(w, "effort", effort);
     if (schema) {
         sr_tr_lost(tr, request->format_name, "response_format.json_schema.name");
         sr_tr_lost(tr, request->format_description, "response_format.json_schema.description");
@@ -203,6 +206,6 @@ void sr_tr_messages_write_options(struct sr_tr *tr, const struct sr_tr_request *
     write_sampling(tr, request, reasoning.on, w);
     if (reasoning.on)
         write_thinking(request, reasoning.budget, w);
-    write_config(tr, request, reasoning.on && is_adaptive(request), w);
+    write_config(tr, request, reasoning.on ? adaptive_effort(request) : NULL, w);
     write_user(tr, request, w);
 }

@@ -31,19 +31,18 @@ sr_json_view sr_tr_messages_effort(int64_t budget)
 
 /* Names are "claude-opus-4-6", "claude-3-7-sonnet-20250219", "anthropic.claude-opus-4-6-v1": the first
  * number, and the next one if it is no date. */
-int sr_tr_messages_version(sr_json_view model)
+int sr_tr_messages_version(struct sr_bytes model)
 {
-    struct sr_bytes name = sr_tr_inner(model);
     int found[2] = {0, 0}, n = 0;
     size_t at = 0;
-    while (at + 6 <= name.n && memcmp(name.p + at, "claude", 6) != 0)
+    while (at + 6 <= model.n && memcmp(model.p + at, "claude", 6) != 0)
         at++;
-    for (at += 6; at < name.n && n < 2; at++) {
+    for (at += 6; at < model.n && n < 2; at++) {
         int value = 0;
         size_t digits = 0;
-        for (; at < name.n && name.p[at] >= '0' && name.p[at] <= '9'; at++, digits++)
-            value = digits < 6 ? value * 10 + (name.p[at] - '0') : value;
-        if (digits > 2 || (digits == 0 && n > 0 && name.p[at] != '-' && name.p[at] != '.'))
+        for (; at < model.n && model.p[at] >= '0' && model.p[at] <= '9'; at++, digits++)
+            value = digits < 6 ? value * 10 + (model.p[at] - '0') : value;
+        if (digits > 2 || (digits == 0 && n > 0 && model.p[at] != '-' && model.p[at] != '.'))
             break;
         if (digits)
             found[n++] = value;
@@ -51,13 +50,23 @@ int sr_tr_messages_version(sr_json_view model)
     return found[0] * 100 + found[1];
 }
 
-const char *sr_tr_messages_effort_word(sr_json_view effort, int version)
+#define ADAPTIVE 406 /* from this version on models choose their budget; efforts say how much */
+#define XHIGH    407 /* the first version that has this effort */
+
+const char *sr_translate_adaptive_effort(struct sr_bytes model, struct sr_bytes effort)
 {
-    static const char *const words[] = {"low", "medium", "high", "xhigh", "max", NULL};
-    int word = sr_tr_word(effort, words);
-    if (word == 3 && version < 407)
+    static const char *const words[] = {"low", "medium", "high", "xhigh", "max"};
+    int version = sr_tr_messages_version(model);
+    if (version < ADAPTIVE)
+        return NULL;
+    if (version < XHIGH && sr_bytes_eq(effort, SR_LIT("xhigh")))
         return "high";
-    return word >= 0 ? words[word] : sr_json_view_eq(effort, "minimal") ? "low" : "medium";
+    if (sr_bytes_eq(effort, SR_LIT("minimal")))
+        return "low";
+    for (size_t i = 0; i < SR_TR_COUNT(words); i++)
+        if (sr_bytes_eq(effort, sr_bytes_str(words[i])))
+            return words[i];
+    return "medium";
 }
 
 /* ---- stop reasons ---- */

@@ -88,6 +88,11 @@ int sr_translate_count(enum sr_translate_api from, enum sr_translate_api to, str
 int sr_translate_error(enum sr_translate_api to, int status, struct sr_bytes body, struct sr_arena *arena,
                        struct sr_buf *out) SR_WARN_UNUSED;
 
+/* What a model of Messages takes as `output_config.effort` beside `thinking` of the type "adaptive", for an
+ * effort in the words of the other APIs ("medium"; empty: none given). `model`: the name that its upstream
+ * knows. NULL: it is not named Claude 4.6 or later, so it takes a budget of tokens. */
+const char *sr_translate_adaptive_effort(struct sr_bytes model, struct sr_bytes effort);
+
 /* One streamed answer. Used by one thread. */
 struct sr_translate_stream;
 

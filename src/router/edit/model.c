@@ -6,9 +6,7 @@ int sr_edit_model(struct sr_edit *edit)
 {
     if (edit->in->model < 0) /* nothing is sent: the router itself answers */
         return SR_OK;
-    const char *lora = edit->in->choice->lora_name;
-    const char *own = edit->in->router->config->models[edit->in->model].provider_model_id;
-    const char *name = lora && lora[0] ? lora : own;
+    const char *name = sr_edit_upstream_name(edit);
     const struct sr_span *span = &edit->doc->spans[edit->doc->at.model];
     if (sr_bytes_eq(sr_span_text(span, edit->doc->body, edit->arena), sr_bytes_str(name)))
         return SR_OK;

@@ -1,4 +1,4 @@
-/* Pieces of JSON for edits. */
+/* What edits share. */
 #include "router/edit/piece.h"
 
 #define JSON_TEXT_MAX ((size_t)16 << 20)
@@ -14,6 +14,12 @@ struct sr_bytes sr_edit_json(struct sr_edit *edit, const char *before, struct sr
         out = sr_arena_dup(edit->arena, sr_buf_view(&buf));
     sr_buf_dispose(&buf);
     return out;
+}
+
+const char *sr_edit_upstream_name(const struct sr_edit *edit)
+{
+    const char *lora = edit->in->choice->lora_name;
+    return lora && lora[0] ? lora : edit->in->router->config->models[edit->in->model].provider_model_id;
 }
 
 bool sr_edit_blocked(const struct sr_edit *edit, struct sr_bytes name)

@@ -2,11 +2,14 @@
  * Reasoning: switches reasoning on or off with the members of the chosen model's family.
  *
  * The decision overrides the client's own `reasoning_effort`; the client's other chat_template_kwargs
- * stay. Responses take the effort in `reasoning`, Messages a budget in `thinking`. A model without a family
- * gets no reasoning members of chats; what clients set in these two stays.
+ * stay. Responses take the effort in `reasoning`, Messages a budget in `thinking`, or for models that choose
+ * their budget an effort in `output_config`. A model without a family gets no reasoning members of chats;
+ * what clients set in these stays.
  */
+#include "base/json_read.h"
 #include "router/edit/kinds.h"
 #include "router/edit/piece.h"
+#include "translate/translate.h"
 
 static int drop_effort(struct sr_edit *edit)
 {
@@ -111,7 +114,7 @@ static int edit_effort(struct sr_edit *edit)
                  : SR_ENOMEM;
 }
 
-/* ---- a budget of tokens ---- */
+/* ---- thinking ---- */
 
 #define BUDGET_MIN 1024u /* the smallest that the API takes */
 
@@ -139,14 +142,14 @@ static unsigned long long budget_of(const char *effort)
 }
 
 /* Does the request set what the API does not take together with thinking: a temperature, `top_k`, a tool that
- * must be called, calls in its history that no thinking precedes? */
-static bool rules_out_thinking(struct sr_edit *edit)
+ * must be called; with a budget, calls in its history that no thinking precedes? */
+static bool rules_out_thinking(struct sr_edit *edit, bool budget)
 {
     const struct sr_request *doc = edit->doc;
     for (size_t i = 0; i < doc->n_spans; i++) {
         const struct sr_span *span = &doc->spans[i];
         struct sr_bytes raw = sr_span_raw(span, doc->body), key;
-        if (span->id == SR_AT_TYPE && sr_bytes_eq(raw, SR_LIT("\"tool_use\"")))
+        if (budget && span->id == SR_AT_TYPE && sr_bytes_eq(raw, SR_LIT("\"tool_use\"")))
             return true;
         if (!sr_request_is_top(span))
             continue;
@@ -160,7 +163,39 @@ static bool rules_out_thinking(struct sr_edit *edit)
     return false;
 }
 
-/* A client that asked for thinking keeps its own budget. */
+/* Below `limit`, that of the answer. */
+static int set_budget(struct sr_edit *edit, unsigned long long limit)
+{
+    unsigned long long budget = budget_of(edit->in->effort);
+    if (budget >= limit)
+        budget = limit - 1;
+    if (rules_out_thinking(edit, true))
+        return SR_OK;
+    const char *json = sr_arena_printf(edit->arena, "{\"type\":\"enabled\",\"budget_tokens\":%llu}", budget);
+    return json ? sr_edits_set_member(edit->list, SR_SPAN_NONE, SR_LIT("thinking"), sr_bytes_str(json))
+                : SR_ENOMEM;
+}
+
+/* For a model that chooses its budget. An effort of the client's stays, and so does the rest beside it. */
+static int set_adaptive(struct sr_edit *edit, const char *effort)
+{
+    const struct sr_request *doc = edit->doc;
+    uint32_t config = doc->at.output_config;
+    bool object = config != SR_SPAN_NONE && doc->spans[config].kind == SR_JSON_OBJECT;
+    if (rules_out_thinking(edit, false))
+        return SR_OK;
+    int rc = sr_edits_set_member(edit->list, SR_SPAN_NONE, SR_LIT("thinking"),
+                                 SR_LIT("{\"type\":\"adaptive\",\"display\":\"summarized\"}"));
+    if (rc || (object && sr_json_view_get(sr_span_raw(&doc->spans[config], doc->body), "effort").p))
+        return rc;
+    const char *json = sr_arena_printf(edit->arena, object ? "\"%s\"" : "{\"effort\":\"%s\"}", effort);
+    if (!json)
+        return SR_ENOMEM;
+    return sr_edits_set_member(edit->list, object ? config : SR_SPAN_NONE,
+                               object ? SR_LIT("effort") : SR_LIT("output_config"), sr_bytes_str(json));
+}
+
+/* A client that asked for thinking keeps its own. */
 static int edit_thinking(struct sr_edit *edit)
 {
     const struct sr_config *config = edit->in->router->config;
@@ -176,14 +211,12 @@ static int edit_thinking(struct sr_edit *edit)
     edit->owns_reasoning = true;
     if (!on)
         return asked ? sr_edits_replace(edit->list, thinking, SR_LIT("{\"type\":\"disabled\"}")) : SR_OK;
-    unsigned long long most = number_of(doc, doc->at.max_tokens), budget = budget_of(edit->in->effort);
-    if (budget >= most)
-        budget = most ? most - 1 : 0;
-    if (asked || budget < BUDGET_MIN || rules_out_thinking(edit))
+    unsigned long long limit = number_of(doc, doc->at.max_tokens);
+    if (asked || limit <= BUDGET_MIN) /* there is no room for it */
         return SR_OK;
-    const char *json = sr_arena_printf(edit->arena, "{\"type\":\"enabled\",\"budget_tokens\":%llu}", budget);
-    return json ? sr_edits_set_member(edit->list, SR_SPAN_NONE, SR_LIT("thinking"), sr_bytes_str(json))
-                : SR_ENOMEM;
+    const char *effort = sr_translate_adaptive_effort(sr_bytes_str(sr_edit_upstream_name(edit)),
+                                                      sr_bytes_str(edit->in->effort));
+    return effort ? set_adaptive(edit, effort) : set_budget(edit, limit);
 }
 
 int sr_edit_reasoning(struct sr_edit *edit)

@@ -44,6 +44,7 @@ void sr_request_index(struct sr_request *doc)
         [SR_AT_N] = &at->n,
         [SR_AT_REASONING] = &at->reasoning,
         [SR_AT_THINKING] = &at->thinking,
+        [SR_AT_OUTPUT_CONFIG] = &at->output_config,
         [SR_AT_BACKGROUND] = &at->background,
         [SR_AT_PREVIOUS] = &at->previous,
         [SR_AT_STORE] = &at->store,

@@ -15,7 +15,7 @@
 struct sr_members {
     uint32_t model, stream, stream_options, include_usage, messages, prompt, metadata, reasoning_effort,
         kwargs, max_tokens, max_completion_tokens, max_output_tokens, n, system, reasoning, thinking,
-        background, previous, store;
+        output_config, background, previous, store;
 };
 
 struct sr_unread;

@@ -8,17 +8,19 @@
 
 // clang-format off
 static const char yaml[] = TEST_PROVIDERS
+    "    - {name: opus, provider_model_id: claude-opus-4-7, reasoning_family: oss, backend_refs: [{name: q, endpoint: '127.0.0.1:9008'}]}\n"
     "routing:\n"
     "  signals:\n"
     "    keywords:\n"
     TEST_KEYWORD("kwon") TEST_KEYWORD("kwoff") TEST_KEYWORD("osson") TEST_KEYWORD("ossoff")
-    TEST_KEYWORD("none") TEST_KEYWORD("inserted") TEST_KEYWORD("appended") TEST_KEYWORD("replaced")
+    TEST_KEYWORD("opuson") TEST_KEYWORD("none") TEST_KEYWORD("inserted") TEST_KEYWORD("appended") TEST_KEYWORD("replaced")
     TEST_KEYWORD("limited") TEST_KEYWORD("strict") TEST_KEYWORD("toolless") TEST_KEYWORD("filtered")
     "  decisions:\n"
     DECISION("kwon", "thinker", ", use_reasoning: true}]}")
     DECISION("kwoff", "thinker", "}]}")
     DECISION("osson", "oss", ", use_reasoning: true, reasoning_effort: low}]}")
     DECISION("ossoff", "oss", "}]}")
+    DECISION("opuson", "opus", ", use_reasoning: true}]}")
     DECISION("none", "plain", ", use_reasoning: true}]}")
     DECISION("inserted", "plain", PLUGIN("system_prompt", "system_prompt: \"Be \\\"brief\\\".\""))
     DECISION("appended", "plain", PLUGIN("system_prompt", "system_prompt: Last, mode: append"))
@@ -109,6 +111,38 @@ static void test_thinking(void **state)
     check(state, MESSAGES, M("auto", "kwoff", TOKENS), M("thinker", "kwoff", TOKENS));
     check(state, MESSAGES, M("auto", "none", TOKENS ",\"thinking\":{\"type\":\"adaptive\"}"),
           M("plain", "none", TOKENS ",\"thinking\":{\"type\":\"adaptive\"}"));
+}
+
+/* Claude 4.6 and later choose their budget. */
+static void test_adaptive_thinking(void **state)
+{
+#define ADAPTIVE ",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}"
+#define OPUS     "claude-opus-4-7"
+    check(state, MESSAGES, M("auto", "opuson", TOKENS),
+          M(OPUS, "opuson", TOKENS ADAPTIVE ",\"output_config\":{\"effort\":\"high\"}"));
+    check(state, MESSAGES,
+          M("auto", "opuson",
+            TOKENS ",\"output_config\":{\"format\":{\"type\":\"json_schema\",\"schema\":{}}}"),
+          M(OPUS, "opuson",
+            TOKENS ",\"output_config\":{\"format\":{\"type\":\"json_schema\",\"schema\":{}},\"effort\":"
+                   "\"high\"}" ADAPTIVE));
+    /* What the client says stays. */
+    check(state, MESSAGES, M("auto", "opuson", TOKENS ",\"output_config\":{\"effort\":\"low\"}"),
+          M(OPUS, "opuson", TOKENS ",\"output_config\":{\"effort\":\"low\"}" ADAPTIVE));
+    check(state, MESSAGES, M("auto", "opuson", TOKENS ",\"thinking\":{\"type\":\"adaptive\"}"),
+          M(OPUS, "opuson", TOKENS ",\"thinking\":{\"type\":\"adaptive\"}"));
+    check(state, MESSAGES, M("auto", "opuson", ",\"max_tokens\":1024"),
+          M(OPUS, "opuson", ",\"max_tokens\":1024"));
+    check(state, MESSAGES, M("auto", "opuson", TOKENS ",\"tool_choice\":{\"type\":\"any\"}"),
+          M(OPUS, "opuson", TOKENS ",\"tool_choice\":{\"type\":\"any\"}"));
+    /* Calls without thinking are no obstacle here. */
+#define CALLED                                                                                               \
+    "\"messages\":[{\"role\":\"user\",\"content\":\"opuson\"},{\"role\":\"assistant\",\"content\":[{"        \
+    "\"type\":"                                                                                              \
+    "\"tool_use\",\"id\":\"c\",\"name\":\"f\",\"input\":{}}]},{\"role\":\"user\",\"content\":[{\"type\":"    \
+    "\"tool_result\",\"tool_use_id\":\"c\",\"content\":\"x\"}]}]" TOKENS
+    check(state, MESSAGES, "{\"model\":\"auto\"," CALLED "}",
+          "{\"model\":\"" OPUS "\"," CALLED ADAPTIVE ",\"output_config\":{\"effort\":\"high\"}}");
 }
 
 static void test_system_prompt(void **state)
@@ -228,7 +262,7 @@ int main(void)
         cmocka_unit_test(test_effort),        cmocka_unit_test(test_thinking),
         cmocka_unit_test(test_system_prompt), cmocka_unit_test(test_params),
         cmocka_unit_test(test_tools),         cmocka_unit_test(test_the_newest_turn_routes),
-        cmocka_unit_test(test_background),
+        cmocka_unit_test(test_background),    cmocka_unit_test(test_adaptive_thinking),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
