@@ -289,7 +289,7 @@ static void write_format(const struct sr_tr_request *request, struct sr_json_wri
 }
 
 /* What a request says beside the conversation and its tools. */
-static void write_options(const struct sr_tr_request *request, struct sr_json_writer *w)
+static int write_options(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
 {
     sr_tr_put(w, "max_completion_tokens", request->max_tokens);
     sr_tr_put(w, "temperature", request->temperature);
@@ -303,7 +303,7 @@ static void write_options(const struct sr_tr_request *request, struct sr_json_wr
     else if (request->thinking == SR_TR_THINKING_OFF && request->effort.p)
         sr_json_text(w, "reasoning_effort", "none");
     sr_tr_put(w, "verbosity", request->verbosity);
-    sr_tr_put(w, "user", request->user);
+    int rc = sr_tr_put_user(tr, request->user, w);
     sr_tr_put(w, "safety_identifier", request->safety_identifier);
     sr_tr_put(w, "metadata", request->metadata);
     sr_tr_put(w, "service_tier", request->service_tier);
@@ -313,6 +313,7 @@ static void write_options(const struct sr_tr_request *request, struct sr_json_wr
     sr_tr_put(w, "stream", request->stream);
     if (sr_json_view_bool(request->stream, false))
         sr_json_raw(w, "stream_options", SR_LIT("{\"include_usage\":true}"));
+    return rc;
 }
 
 int sr_tr_chat_write_request(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
@@ -327,8 +328,8 @@ int sr_tr_chat_write_request(struct sr_tr *tr, const struct sr_tr_request *reque
         rc = write_turn(tr, turn, w);
     sr_json_array_end(w);
     write_tools(tr, request, w);
-    if (!tr->settings->counts)
-        write_options(request, w);
+    if (!rc && !tr->settings->counts)
+        rc = write_options(tr, request, w);
     sr_json_object_end(w);
     return rc;
 }

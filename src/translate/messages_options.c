@@ -141,13 +141,32 @@ static void write_sampling(struct sr_tr *tr, const struct sr_tr_request *request
             sr_tr_put(w, "top_p", request->top_p);
         sr_tr_put(w, "top_k", request->top_k);
     }
-    if (sr_json_view_is_string(request->stop)) {
-        sr_json_array(w, "stop_sequences");
-        sr_tr_put(w, NULL, request->stop);
-        sr_json_array_end(w);
-    } else {
-        sr_tr_put(w, "stop_sequences", request->stop);
+}
+
+/* `any`: is one written already? */
+static void write_sequence(struct sr_tr *tr, sr_json_view sequence, bool *any, struct sr_json_writer *w)
+{
+    if (sr_tr_messages_is_blank(sequence)) {
+        sr_tr_warn(tr, "stop", SR_LIT(""));
+        return;
     }
+    if (!*any)
+        sr_json_array(w, "stop_sequences");
+    *any = true;
+    sr_tr_put(w, NULL, sequence);
+}
+
+static void write_stop(struct sr_tr *tr, sr_json_view stop, struct sr_json_writer *w)
+{
+    sr_json_view value;
+    size_t at = 0;
+    bool any = false;
+    if (stop.p && !sr_json_view_is_array(stop))
+        write_sequence(tr, stop, &any, w);
+    while (sr_json_view_is_array(stop) && sr_json_view_next(stop, &at, NULL, &value))
+        write_sequence(tr, value, &any, w);
+    if (any)
+        sr_json_array_end(w);
 }
 
 /* `effort`: how much an adaptive model reasons; NULL: not said. */
@@ -204,6 +223,7 @@ void sr_tr_messages_write_options(struct sr_tr *tr, const struct sr_tr_request *
     write_tools(tr, request, w);
     write_choice(tr, request, w);
     write_sampling(tr, request, reasoning.on, w);
+    write_stop(tr, request->stop, w);
     if (reasoning.on)
         write_thinking(request, reasoning.budget, w);
     write_config(tr, request, reasoning.on ? adaptive_effort(request) : NULL, w);

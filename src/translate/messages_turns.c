@@ -18,6 +18,38 @@ bool sr_tr_messages_is_own(const struct sr_tr_part *reasoning)
     return reasoning->signature.p && !foreign;
 }
 
+bool sr_tr_messages_is_blank(sr_json_view string)
+{
+    struct sr_bytes inner = sr_tr_inner(string);
+    for (size_t i = 0; i < inner.n; i++)
+        if (inner.p[i] == '\\' && i + 1 < inner.n && memchr("ntrf", inner.p[i + 1], 4))
+            i++;
+        else if (inner.p[i] != ' ')
+            return false;
+    return true;
+}
+
+static bool is_block(const struct sr_tr_part *part)
+{
+    switch (part->kind) {
+    case SR_TR_TEXT:
+    case SR_TR_REFUSAL:
+        return !sr_tr_messages_is_blank(part->text);
+    case SR_TR_REASONING:
+        return sr_tr_messages_is_own(part);
+    default:
+        return part->kind != SR_TR_AUDIO;
+    }
+}
+
+bool sr_tr_messages_is_silent(const struct sr_tr_turn *turn)
+{
+    const struct sr_tr_part *part = turn->parts.first;
+    while (part && !is_block(part))
+        part = part->next;
+    return !part;
+}
+
 /* To the API all that follows a message of the user is one turn, through any number of calls and results: it
  * must begin with reasoning, and its later steps need not. */
 bool sr_tr_messages_calls_unreasoned(const struct sr_tr_request *request)

@@ -1,5 +1,6 @@
 /*
- * Conversations as Messages take them: which turns are one message, and which reasoning is theirs.
+ * Conversations as Messages take them: which turns are one message, which say nothing, and
+ * which reasoning is theirs.
  *
  * Private to this layer.
  */
@@ -19,6 +20,12 @@ bool sr_tr_messages_joins(const struct sr_tr_turn *before, const struct sr_tr_tu
  * would be refused. An item of Responses whose id is made from that of a message holds a signature of
  * Messages. */
 bool sr_tr_messages_is_own(const struct sr_tr_part *reasoning);
+
+/* Is a string empty, or white space alone? The API takes no such text, and no such stop sequence. */
+bool sr_tr_messages_is_blank(sr_json_view string);
+
+/* Has a turn nothing that becomes a block of a message? */
+bool sr_tr_messages_is_silent(const struct sr_tr_turn *turn);
 
 /* Does the user's newest message have calls after it that no reasoning of this API precedes? The API refuses
  * a budget of reasoning then. */

@@ -13,7 +13,7 @@ static void write_cache(const struct sr_tr_part *part, struct sr_json_writer *w)
 
 static int write_text(const struct sr_tr_part *part, struct sr_json_writer *w)
 {
-    if (sr_tr_is_empty(part->text)) /* the API refuses empty blocks */
+    if (sr_tr_messages_is_blank(part->text)) /* the API refuses such blocks */
         return SR_OK;
     sr_json_object(w, NULL);
     sr_json_text(w, "type", "text");
@@ -199,6 +199,23 @@ static const struct sr_tr_turn *following(const struct sr_tr_turn *turn)
     return turn;
 }
 
+/* The API takes an empty message only at the end, and only of the assistant: a turn that says nothing is left
+ * out, or stands as a text without a meaning. */
+static int write_silent(struct sr_tr *tr, const struct sr_tr_turn *turn, struct sr_json_writer *w)
+{
+    int rc = SR_OK;
+    sr_tr_warn(tr, "messages[].content", SR_LIT(""));
+    for (const struct sr_tr_part *p = turn->parts.first; p && !rc; p = p->next)
+        rc = write_block(tr, p, w); /* names what is lost, and writes nothing */
+    if (turn->role == SR_TR_ASSISTANT)
+        return rc;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "role", "user");
+    sr_json_text(w, "content", ".");
+    sr_json_object_end(w);
+    return rc;
+}
+
 static int write_turns(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
 {
     const struct sr_tr_turn *before = NULL;
@@ -212,6 +229,10 @@ static int write_turns(struct sr_tr *tr, const struct sr_tr_request *request, st
         bool joined = sr_tr_messages_joins(before, turn), more = next && sr_tr_messages_joins(turn, next);
         sr_tr_lost(tr, turn->name, "messages[].name");
         before = turn;
+        if (!joined && (next || turn->role != SR_TR_ASSISTANT) && sr_tr_messages_is_silent(turn)) {
+            rc = write_silent(tr, turn, w);
+            continue;
+        }
         if (!joined) {
             sr_json_object(w, NULL);
             sr_json_text(w, "role", turn->role == SR_TR_ASSISTANT ? "assistant" : "user");
@@ -233,19 +254,42 @@ static int write_turns(struct sr_tr *tr, const struct sr_tr_request *request, st
     return rc;
 }
 
-int sr_tr_messages_write_request(struct sr_tr *tr, const struct sr_tr_request *request,
+/* The API needs a message: instructions alone become what the user says. SR_ENOMEM. */
+static int need_message(struct sr_tr *tr, struct sr_tr_request *request)
+{
+    const struct sr_tr_turn *turn = request->turns;
+    while (turn && sr_tr_messages_is_system(turn))
+        turn = turn->next;
+    if (turn || !request->turns)
+        return SR_OK;
+    sr_tr_warn(tr, "messages[].role.system", SR_LIT(""));
+    turn = request->turns;
+    for (request->turns = request->last_turn = NULL; turn; turn = turn->next) {
+        struct sr_tr_turn *said = sr_tr_turn_new(tr, request, SR_TR_USER);
+        if (!said)
+            return SR_ENOMEM;
+        said->name = turn->name;
+        said->parts = turn->parts;
+    }
+    return SR_OK;
+}
+
+int sr_tr_messages_write_request(struct sr_tr *tr, const struct sr_tr_request *given,
                                  struct sr_json_writer *w)
 {
-    int64_t limit = sr_tr_messages_limit(tr, request);
+    struct sr_tr_request request = *given;
+    int rc = need_message(tr, &request);
+    int64_t limit = sr_tr_messages_limit(tr, &request);
     sr_json_object(w, NULL);
-    sr_tr_put(w, "model", request->model);
+    sr_tr_put(w, "model", request.model);
     if (!tr->settings->counts)
         sr_json_int(w, "max_tokens", limit);
-    int rc = write_system(tr, request, w);
     if (!rc)
-        rc = write_turns(tr, request, w);
-    sr_tr_messages_write_options(tr, request, limit, w);
-    sr_tr_put(w, "stream", request->stream);
+        rc = write_system(tr, &request, w);
+    if (!rc)
+        rc = write_turns(tr, &request, w);
+    sr_tr_messages_write_options(tr, &request, limit, w);
+    sr_tr_put(w, "stream", request.stream);
     sr_json_object_end(w);
     return rc;
 }

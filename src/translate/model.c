@@ -1,6 +1,7 @@
 /* Builds the model: lists, strings, warnings, and the table-driven reader of objects. */
 #include "translate/model.h"
 
+#include "base/hash.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>
@@ -374,4 +375,24 @@ bool sr_tr_media_split(struct sr_tr *tr, sr_json_view url, sr_json_view *media_t
         return media_type->p && data->p;
     }
     return false;
+}
+
+/* ---- users ---- */
+
+#define USER_MAX 64
+
+int sr_tr_put_user(struct sr_tr *tr, sr_json_view user, struct sr_json_writer *w)
+{
+    char digest[SR_SHA256_HEX];
+    struct sr_bytes plain = sr_tr_plain(tr, user);
+    if (!plain.p)
+        return SR_ENOMEM;
+    if (plain.n <= USER_MAX) {
+        sr_tr_put(w, "user", user);
+        return SR_OK;
+    }
+    int rc = sr_sha256_hex(plain, digest);
+    if (!rc)
+        sr_json_text(w, "user", digest);
+    return rc;
 }

@@ -241,6 +241,10 @@ static inline void sr_tr_put(struct sr_json_writer *w, const char *key, sr_json_
         sr_json_raw(w, key, value);
 }
 
+/* Writes the member `user` of OpenAI's APIs if there is one. They take 64 bytes: a longer one is written as
+ * its SHA-256, which is the same for the same user. SR_ENOMEM. */
+int sr_tr_put_user(struct sr_tr *tr, sr_json_view user, struct sr_json_writer *w) SR_WARN_UNUSED;
+
 /* The single text of a list that can stand as a plain string; NULL: it must be a list of parts. */
 const struct sr_tr_part *sr_tr_single_text(const struct sr_tr_part *parts);
 

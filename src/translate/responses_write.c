@@ -311,6 +311,20 @@ static void write_reasoning_options(const struct sr_tr *tr, const struct sr_tr_r
         sr_json_raw(w, "include", SR_LIT("[\"reasoning.encrypted_content\"]"));
 }
 
+#define LIMIT_MIN 16 /* the least that the API takes */
+
+static void write_limit(struct sr_tr *tr, const struct sr_tr_request *request, struct sr_json_writer *w)
+{
+    int64_t limit = 0;
+    if (request->max_tokens.p && sr_json_view_int(request->max_tokens, &limit) && limit > 0 &&
+        limit < LIMIT_MIN) {
+        sr_tr_warn(tr, "max_tokens", SR_LIT(""));
+        sr_json_int(w, "max_output_tokens", LIMIT_MIN);
+    } else {
+        sr_tr_put(w, "max_output_tokens", request->max_tokens);
+    }
+}
+
 int sr_tr_responses_write_request(struct sr_tr *tr, const struct sr_tr_request *request,
                                   struct sr_json_writer *w)
 {
@@ -328,14 +342,15 @@ int sr_tr_responses_write_request(struct sr_tr *tr, const struct sr_tr_request *
     for (; turn && !rc; turn = turn->next)
         rc = write_turn(tr, turn, w);
     sr_json_array_end(w);
-    sr_tr_put(w, "max_output_tokens", request->max_tokens);
+    write_limit(tr, request, w);
     sr_tr_put(w, "temperature", request->temperature);
     sr_tr_put(w, "top_p", request->top_p);
     write_tools(tr, request, w);
     write_choice(request, w);
     write_text_options(request, w);
     write_reasoning_options(tr, request, w);
-    sr_tr_put(w, "user", request->user);
+    if (!rc)
+        rc = sr_tr_put_user(tr, request->user, w);
     sr_tr_put(w, "safety_identifier", request->safety_identifier);
     sr_tr_put(w, "metadata", request->metadata);
     sr_tr_put(w, "service_tier", request->service_tier);

@@ -1,6 +1,7 @@
 """Backends that speak another API than the client: the official clients get, field by field, what an upstream of their own
 API gives them. The upstream is tests/integration/tongues.py, which says the same in all three."""
 import contextlib
+import hashlib
 import json
 
 import anthropic
@@ -199,6 +200,21 @@ def test_what_is_lost_is_named(site):
     assert answer.headers["x-vsr-protocol-warnings"] == "seed"
     assert "x-vsr-protocol-warnings" not in gateway.post(body_of("chat", "messages")).headers
     assert "x-vsr-protocol-warnings" not in gateway.post({**body_of("chat", "chat"), "seed": 1}).headers
+
+
+def test_what_only_one_api_takes_is_changed(site):
+    """A probe of a client of Messages, as OpenAI takes it; an empty turn, as Messages take it."""
+    gateway, tongues = site
+    user = "user_" + "a" * 64 + "_account__session_1"
+    gateway.post({**body_of("messages", "responses"), "max_tokens": 1, "metadata": {"user_id": user}}, path="/v1/messages")
+    sent = tongues.seen[-1][2]
+    assert sent["max_output_tokens"] == 16 and sent["user"] == hashlib.sha256(user.encode()).hexdigest()
+    turns = [{"role": role, "content": text} for role, text in (("user", "2+2?"), ("assistant", ""), ("user", ""))]
+    answer = gateway.post({"model": "messages", "messages": turns, "stop": ["\n"]})
+    sent = tongues.seen[-1][2]
+    assert sent["messages"] == [{"role": "user", "content": "2+2?"}, {"role": "user", "content": "."}]
+    assert "stop_sequences" not in sent
+    assert answer.headers["x-vsr-protocol-warnings"] == "messages[].content, stop"
 
 
 def test_what_cannot_be_left_out_is_refused(site):
