@@ -189,6 +189,9 @@ static int write_lost(struct sr_tr_stream *s)
 int sr_tr_stream_finish(struct sr_tr_stream *s)
 {
     int rc = sr_tr_stream_start(s);
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (s->parts[i].kind == SR_TR_CALL)
+            s->answer.stop = sr_tr_stop_of_call(s->answer.stop);
     if (!rc)
         rc = close_all(s);
     if (!rc)

@@ -112,6 +112,13 @@ enum sr_tr_stop {
     SR_TR_STOP_CONTEXT, /* the model's context is full */
 };
 
+/* Why an answer with a call ended: for the call, also where the upstream says that it ended by itself, as
+ * servers of chat completions do when the request named the tool. */
+static inline enum sr_tr_stop sr_tr_stop_of_call(enum sr_tr_stop said)
+{
+    return said == SR_TR_STOP_NONE || said == SR_TR_STOP_END ? SR_TR_STOP_CALLS : said;
+}
+
 struct sr_tr_usage {
     bool seen;
     int64_t input; /* all tokens of the request, those of the cache included */

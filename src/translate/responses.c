@@ -117,7 +117,7 @@ void sr_tr_responses_take_head(const struct sr_tr_responses_head *head, struct s
     (void)sr_json_view_int(head->created_at, &out->created);
 }
 
-enum sr_tr_stop sr_tr_responses_stop(struct sr_tr *tr, const struct sr_tr_responses_head *head, bool calls)
+enum sr_tr_stop sr_tr_responses_stop(struct sr_tr *tr, const struct sr_tr_responses_head *head)
 {
     sr_json_view reason = sr_json_view_get(head->incomplete_details, "reason");
     if (sr_json_view_eq(head->status, "incomplete")) {
@@ -126,7 +126,7 @@ enum sr_tr_stop sr_tr_responses_stop(struct sr_tr *tr, const struct sr_tr_respon
             sr_tr_warn(tr, "incomplete_details.reason.", sr_tr_inner(reason));
         return filter ? SR_TR_STOP_FILTER : SR_TR_STOP_LENGTH;
     }
-    return calls ? SR_TR_STOP_CALLS : SR_TR_STOP_END;
+    return SR_TR_STOP_END;
 }
 
 bool sr_tr_responses_known_item(struct sr_tr *tr, sr_json_view item)
@@ -213,7 +213,6 @@ int sr_tr_responses_read_answer(struct sr_tr *tr, sr_json_view root, struct sr_t
     struct sr_tr_responses_head head = {.id = {NULL, 0}};
     sr_json_view item;
     size_t at = 0;
-    bool calls = false;
     int rc = SR_OK;
     sr_tr_responses_read_head(tr, root, &head);
     if (!sr_json_view_is_array(head.output))
@@ -224,9 +223,7 @@ int sr_tr_responses_read_answer(struct sr_tr *tr, sr_json_view root, struct sr_t
     sr_tr_responses_read_usage(tr, head.usage, &out->usage);
     while (!rc && sr_json_view_next(head.output, &at, NULL, &item))
         rc = read_output(tr, item, out);
-    for (const struct sr_tr_part *p = out->parts.first; p; p = p->next)
-        calls |= p->kind == SR_TR_CALL;
-    out->stop = sr_tr_responses_stop(tr, &head, calls);
+    out->stop = sr_tr_responses_stop(tr, &head);
     return rc;
 }
 

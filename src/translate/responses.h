@@ -25,7 +25,7 @@ void sr_tr_responses_read_head(struct sr_tr *tr, sr_json_view root, struct sr_tr
 /* Takes what an answer has of it but its stop reason and its usage. */
 void sr_tr_responses_take_head(const struct sr_tr_responses_head *head, struct sr_tr_answer *out);
 /* What its status and its reason say. */
-enum sr_tr_stop sr_tr_responses_stop(struct sr_tr *tr, const struct sr_tr_responses_head *head, bool calls);
+enum sr_tr_stop sr_tr_responses_stop(struct sr_tr *tr, const struct sr_tr_responses_head *head);
 /* Names the members of an item of the output that others do not say, or the item itself: false. */
 bool sr_tr_responses_known_item(struct sr_tr *tr, sr_json_view item);
 /* The same of a part of a message. */

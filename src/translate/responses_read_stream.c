@@ -34,14 +34,6 @@ static uint64_t key_of(const struct raw_event *raw, bool item)
     return key_at(raw, item ? ITEM : content);
 }
 
-static bool has_calls(const struct sr_tr_stream *s)
-{
-    for (size_t i = 0; i < s->n_parts; i++)
-        if (s->parts[i].kind == SR_TR_CALL)
-            return true;
-    return false;
-}
-
 /* ---- texts ---- */
 
 /* A piece of a text, or all of it if none came before. */
@@ -188,7 +180,7 @@ static int read_last(struct sr_tr_stream *s, sr_json_view response)
         return sr_tr_stream_error(s, sr_json_view_get(head.error, "code"),
                                   sr_json_view_get(head.error, "message"));
     sr_tr_responses_read_usage(&s->tr, head.usage, &s->answer.usage);
-    s->answer.stop = sr_tr_responses_stop(&s->tr, &head, has_calls(s));
+    s->answer.stop = sr_tr_responses_stop(&s->tr, &head);
     s->ended = true;
     return sr_tr_stream_finish(s);
 }

@@ -48,6 +48,14 @@ int sr_translate_request(enum sr_translate_api from, enum sr_translate_api to, s
     return close_out(&w, before, rc);
 }
 
+/* Settles what the parts of an answer say of it. */
+static void settle(struct sr_tr_answer *answer)
+{
+    for (const struct sr_tr_part *p = answer->parts.first; p; p = p->next)
+        if (p->kind == SR_TR_CALL)
+            answer->stop = sr_tr_stop_of_call(answer->stop);
+}
+
 int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, struct sr_bytes body,
                         const struct sr_translate_settings *settings, struct sr_arena *arena,
                         struct sr_buf *out, struct sr_translate_warnings *warnings, struct sr_err *err)
@@ -60,6 +68,8 @@ int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, st
     int rc = open_root(&tr, body, &root);
     if (!rc)
         rc = sr_tr_api_of(from)->read_answer(&tr, root, &answer);
+    if (!rc)
+        settle(&answer);
     if (!rc && sr_tr_api_of(to)->name_lost)
         sr_tr_api_of(to)->name_lost(&tr, &answer);
     if (!rc)
