@@ -96,6 +96,18 @@ static int read_signature(struct sr_tr_stream *s, sr_json_view details)
     return rc;
 }
 
+/* The part of a call with this number; UINT32_MAX: none. Some servers give all parallel calls one number, so
+ * a call with another id and a name after whole arguments is a new one; others give each piece another id. */
+static uint32_t find_call(const struct sr_tr_stream *s, uint64_t index, sr_json_view id, sr_json_view name)
+{
+    uint32_t part = sr_tr_stream_find(s, index);
+    if (part == UINT32_MAX || sr_tr_is_empty(id) || sr_tr_is_empty(name))
+        return part;
+    const struct sr_tr_stream_part *found = &s->parts[part];
+    bool other = found->id.len && !sr_bytes_eq(sr_buf_view(&found->id), sr_tr_inner(id));
+    return other && sr_tr_stream_is_whole(found) ? UINT32_MAX : part;
+}
+
 static int read_call(struct sr_tr_stream *s, sr_json_view value, size_t place)
 {
     int64_t index = (int64_t)place;
@@ -104,7 +116,7 @@ static int read_call(struct sr_tr_stream *s, sr_json_view value, size_t place)
     sr_json_view id = sr_json_view_get(value, "id"), name = sr_json_view_get(of, "name");
     if (!sr_json_view_int(sr_json_view_get(value, "index"), &index) || index < 0)
         index = (int64_t)place;
-    uint32_t part = sr_tr_stream_find(s, (uint64_t)index);
+    uint32_t part = find_call(s, (uint64_t)index, id, name);
     int rc = SR_OK;
     if (part == UINT32_MAX) {
         char own[32];
