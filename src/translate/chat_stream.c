@@ -175,6 +175,24 @@ static int read_choice(struct sr_tr_stream *s, sr_json_view choice)
     return sr_tr_stream_dup(s, &s->answer.stop_sequence);
 }
 
+/* The answer begins with the first chunk that names it or has a choice. Azure OpenAI sends one before, of the
+ * prompt, whose id and model are empty. */
+static int read_head(struct sr_tr_stream *s, const struct raw_chunk *raw)
+{
+    sr_json_view choice;
+    size_t at = 0;
+    bool says = sr_json_view_is_array(raw->choices) && sr_json_view_next(raw->choices, &at, NULL, &choice);
+    if (s->started || (sr_tr_is_empty(raw->id) && !says))
+        return SR_OK;
+    s->answer.id = raw->id;
+    s->answer.model = raw->model;
+    (void)sr_json_view_int(raw->created, &s->answer.created);
+    int rc = sr_tr_stream_dup(s, &s->answer.id);
+    if (!rc)
+        rc = sr_tr_stream_dup(s, &s->answer.model);
+    return rc ? rc : sr_tr_stream_start(s);
+}
+
 int sr_tr_chat_read_event(struct sr_tr_stream *s, sr_json_view data)
 {
     struct raw_chunk raw = {0};
@@ -185,21 +203,13 @@ int sr_tr_chat_read_event(struct sr_tr_stream *s, sr_json_view data)
     if (raw.error.p)
         return sr_tr_stream_error(s, sr_json_view_get(raw.error, "type"),
                                   sr_json_view_get(raw.error, "message"));
-    if (!s->started) {
-        s->answer.id = raw.id;
-        s->answer.model = raw.model;
-        (void)sr_json_view_int(raw.created, &s->answer.created);
-        rc = sr_tr_stream_dup(s, &s->answer.id);
-        if (!rc)
-            rc = sr_tr_stream_dup(s, &s->answer.model);
-    }
-    if (raw.service_tier.p && !s->answer.service_tier.p && !rc) {
+    if (raw.service_tier.p && !s->answer.service_tier.p) {
         s->answer.service_tier = raw.service_tier;
         rc = sr_tr_stream_dup(s, &s->answer.service_tier);
     }
     sr_tr_chat_read_usage(&s->tr, raw.usage, &s->answer.usage);
     if (!rc)
-        rc = sr_tr_stream_start(s);
+        rc = read_head(s, &raw);
     while (!rc && sr_json_view_is_array(raw.choices) && sr_json_view_next(raw.choices, &at, NULL, &choice))
         rc = read_choice(s, choice);
     return rc;

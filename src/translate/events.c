@@ -35,6 +35,9 @@ int sr_tr_stream_start(struct sr_tr_stream *s)
     s->started = true;
     if (!s->answer.created)
         s->answer.created = (int64_t)s->tr.settings->now_s;
+    s->answer.id = sr_tr_answer_id(&s->tr, s->answer.id);
+    if (!s->answer.id.p || sr_tr_stream_dup(s, &s->answer.id))
+        return SR_ENOMEM;
     return emit(s, &(struct sr_tr_event){.kind = SR_TR_EVENT_START});
 }
 

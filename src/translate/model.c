@@ -321,6 +321,11 @@ sr_json_view sr_tr_arguments_object(struct sr_tr *tr, const struct sr_tr_part *c
     return sr_bytes_of(p, value.n + 10);
 }
 
+sr_json_view sr_tr_answer_id(struct sr_tr *tr, sr_json_view id)
+{
+    return sr_tr_is_empty(id) ? sr_tr_join(tr, tr->settings->unique, SR_LIT(""), SR_LIT("")) : id;
+}
+
 sr_json_view sr_tr_id(struct sr_tr *tr, sr_json_view id, const char *prefix)
 {
     static const char *const prefixes[] = {"chatcmpl-", "resp_", "msg_"};

@@ -225,6 +225,8 @@ sr_json_view sr_tr_texts(struct sr_tr *tr, const struct sr_tr_part *parts, enum 
 sr_json_view sr_tr_arguments_string(struct sr_tr *tr, const struct sr_tr_part *call);
 sr_json_view sr_tr_arguments_object(struct sr_tr *tr, const struct sr_tr_part *call);
 
+/* The id of an answer: the upstream's, or one that is made where it gives none. p NULL when out of memory. */
+sr_json_view sr_tr_answer_id(struct sr_tr *tr, sr_json_view id);
 /* An id with the prefix of another API ("resp_", ...): an id that came through here gets its own form back.
  */
 sr_json_view sr_tr_id(struct sr_tr *tr, sr_json_view id, const char *prefix);

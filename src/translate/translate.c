@@ -48,12 +48,14 @@ int sr_translate_request(enum sr_translate_api from, enum sr_translate_api to, s
     return close_out(&w, before, rc);
 }
 
-/* Settles what the parts of an answer say of it. */
-static void settle(struct sr_tr_answer *answer)
+/* Adds to an answer what its upstream has not said. SR_ENOMEM. */
+static int complete(struct sr_tr *tr, struct sr_tr_answer *answer)
 {
     for (const struct sr_tr_part *p = answer->parts.first; p; p = p->next)
         if (p->kind == SR_TR_CALL)
             answer->stop = sr_tr_stop_of_call(answer->stop);
+    answer->id = sr_tr_answer_id(tr, answer->id);
+    return answer->id.p ? SR_OK : SR_ENOMEM;
 }
 
 int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, struct sr_bytes body,
@@ -69,7 +71,7 @@ int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, st
     if (!rc)
         rc = sr_tr_api_of(from)->read_answer(&tr, root, &answer);
     if (!rc)
-        settle(&answer);
+        rc = complete(&tr, &answer);
     if (!rc && sr_tr_api_of(to)->name_lost)
         sr_tr_api_of(to)->name_lost(&tr, &answer);
     if (!rc)

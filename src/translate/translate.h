@@ -45,14 +45,15 @@ int sr_translate_warnings_write(const struct sr_translate_warnings *warnings,
 
 /* What a translation needs beside the document. */
 struct sr_translate_settings {
-    struct sr_bytes asked; /* for answers: the client's own request, of which Responses repeats members;
-                              empty: not known */
-    uint64_t now_s;        /* for answers: seconds since 1970, where the upstream says none */
-    int64_t max_tokens;    /* for requests to Messages, which must limit their answer: the limit of requests
-                              that have none; 0: SR_TRANSLATE_MAX_TOKENS */
-    bool usage;            /* for streams to a chat: the client asked for the usage */
-    bool counts;           /* for requests: only their tokens are counted; the rest of them is left out */
-    bool stores;           /* for requests of Responses: the response is kept for those that ask for it */
+    struct sr_bytes asked;  /* for answers: the client's own request, of which Responses repeats members;
+                               empty: not known */
+    uint64_t now_s;         /* for answers: seconds since 1970, where the upstream says none */
+    struct sr_bytes unique; /* for answers: letters and digits, the id where the upstream gives none */
+    int64_t max_tokens;     /* for requests to Messages, which must limit their answer: the limit of requests
+                               that have none; 0: SR_TRANSLATE_MAX_TOKENS */
+    bool usage;             /* for streams to a chat: the client asked for the usage */
+    bool counts;            /* for requests: only their tokens are counted; the rest of them is left out */
+    bool stores;            /* for requests of Responses: the response is kept for those that ask for it */
 };
 
 #define SR_TRANSLATE_MAX_TOKENS 4096
@@ -96,7 +97,7 @@ const char *sr_translate_adaptive_effort(struct sr_bytes model, struct sr_bytes 
 /* One streamed answer. Used by one thread. */
 struct sr_translate_stream;
 
-/* `settings->asked` must live as long as the stream. SR_ENOMEM. */
+/* `settings->asked` and `unique` must live as long as the stream. SR_ENOMEM. */
 int sr_translate_stream_new(struct sr_translate_stream **out, enum sr_translate_api from,
                             enum sr_translate_api to,
                             const struct sr_translate_settings *settings) SR_WARN_UNUSED;

@@ -403,3 +403,20 @@ def test_an_id_that_comes_twice_is_nobodys(start):
             unknown(lambda: client.responses.create(model="chat", input="x", previous_response_id=one.id), "previous_response_not_found")
     finally:
         tongues.stop()
+
+
+@pytest.mark.parametrize("model", ["chat", "messages"])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_an_answer_without_an_id_gets_one(start, stream, model):
+    tongues = Tongues(nameless=True)
+    try:
+        with client_of(start.gateway(config(tongues.port))) as client:
+            answers = [ask(client, stream, model=model, input=text) for text in ("one", "two", "three")]
+            items = [item.id for answer in answers for item in answer.output]
+            assert len({a.id for a in answers}) == 3 and len(set(items)) == len(items)
+            assert all(len(a.id) > len("resp_") + 16 for a in answers)
+            ask(client, stream, model=model, input="and?", previous_response_id=answers[1].id)
+            sent = json.dumps(tongues.seen[-1][2])
+            assert "two" in sent and "one" not in sent and "three" not in sent
+    finally:
+        tongues.stop()

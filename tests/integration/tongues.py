@@ -185,14 +185,14 @@ APIS = {"/v1/chat/completions": (chat_whole, chat_events), "/v1/responses": (res
 PATHS = dict(zip(("chat", "responses", "messages"), APIS))
 
 
-def own_ids(make):
-    """The answers that `make` makes, with ids that no other one has."""
+def own_ids(make, nameless):
+    """The answers that `make` makes, with ids that no other one has, or with empty ones."""
     def made(*ask):
         tag, answer = uuid.uuid4().hex, make(*ask)
         def renamed(value):
             text = json.dumps(value)
             for id in ("resp_1", "chatcmpl-1", "msg_1"):
-                text = text.replace(f'"{id}"', f'"{id[:-1]}{tag}"')
+                text = text.replace(f'"{id}"', '""' if nameless else f'"{id[:-1]}{tag}"')
             return json.loads(text)
         return renamed(answer) if isinstance(answer, dict) else ((name, renamed(data)) for name, data in answer)
     return made
@@ -208,9 +208,9 @@ class Tongues:
     """Listens on a port of its own. `seen` has the path, the headers and the body of every request; `fail` is the status and
     body of the next answers, None: they are good; `cut` ends streams after that many events, `short` ends answers at their limit,
     `searching` has events in streams that the other APIs do not have. With `unique` each answer has an id of
-    its own."""
+    its own, with `nameless` none."""
 
-    def __init__(self, unique=False):
+    def __init__(self, unique=False, nameless=False):
         self.seen, self.fail, self.cut, self.short, self.searching = [], None, None, False, False
         tongues = self
 
@@ -236,7 +236,7 @@ class Tongues:
                     status, text, kind = tongues.fail or (404, b"{}", "application/json")
                     self.whole(status, text, kind)
                     return
-                whole, events = (own_ids(make) if unique else make for make in APIS[path])
+                whole, events = (own_ids(make, nameless) if unique or nameless else make for make in APIS[path])
                 calls = CALLS if body.get("tools") else []
                 if tongues.short:
                     body[CUT] = True

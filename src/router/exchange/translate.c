@@ -123,13 +123,16 @@ static int translate_into(sr_exchange *x, int to, struct sr_err *err)
     const struct sr_request *doc = &x->body.doc;
     struct sr_translation *translation = sr_arena_calloc(&x->arena, 1, sizeof *translation);
     struct sr_bytes *slice = sr_arena_alloc(&x->arena, sizeof *slice);
-    if (!translation || !slice)
+    char *unique = sr_arena_alloc(&x->arena, SR_REQUEST_ID_SIZE);
+    if (!translation || !slice || !unique)
         return SR_ENOMEM;
+    sr_runtime_request_id(x->runtime, unique);
     translation->client = (enum sr_translate_api)api_of_client(doc->dialect);
     translation->upstream = (enum sr_translate_api)to;
     translation->settings = (struct sr_translate_settings){
         .asked = sr_buf_view(&x->body.bytes),
         .now_s = sr_clock_wall_ns() / SR_NS_PER_S,
+        .unique = sr_bytes_str(unique),
         .usage = x->edited.hidden_usage || sr_request_is_true(doc, doc->at.include_usage),
         .counts = doc->dialect->counts != NULL,
         .stores = sr_exchange_keeps_state(x),

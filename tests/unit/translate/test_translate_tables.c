@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #define MEMORY ((size_t)64 << 20)
+#define UNIQUE "0123456789abcdef0123456789abcdef" /* the id of an answer without one */
 
 static json_t *load(const char *name)
 {
@@ -67,6 +68,7 @@ static void check_rows(const char *name, translate function)
         char *in = json_dumps(json_object_get(row, "in"), JSON_COMPACT);
         char *asked = json_dumps(json_object_get(row, "asked"), JSON_COMPACT);
         struct sr_translate_settings settings = {.now_s = 1700000000,
+                                                 .unique = SR_LIT(UNIQUE),
                                                  .asked = sr_bytes_str(asked),
                                                  .counts = json_is_true(json_object_get(row, "counts")),
                                                  .stores = json_is_true(json_object_get(row, "stores"))};
@@ -197,7 +199,7 @@ static void feed(const json_t *row, struct sr_bytes in, size_t size, struct sr_b
     struct sr_translate_stream *stream;
     char *asked = json_dumps(json_object_get(row, "asked"), JSON_COMPACT);
     struct sr_translate_settings settings = {
-        .now_s = 1700000000, .usage = true, .asked = sr_bytes_str(asked)};
+        .now_s = 1700000000, .unique = SR_LIT(UNIQUE), .usage = true, .asked = sr_bytes_str(asked)};
     assert_int_equal(sr_translate_stream_new(&stream, api_of(row, "from"), api_of(row, "to"), &settings),
                      SR_OK);
     for (size_t at = 0; at < in.n; at += size) {
@@ -214,7 +216,7 @@ static void feed(const json_t *row, struct sr_bytes in, size_t size, struct sr_b
 /* Feeds a stream in two pieces, cut at each of its bytes in turn: the same comes out. */
 static void check_every_cut(const json_t *row, struct sr_bytes in, const struct sr_buf *wanted)
 {
-    struct sr_translate_settings settings = {.now_s = 1700000000, .usage = true};
+    struct sr_translate_settings settings = {.now_s = 1700000000, .unique = SR_LIT(UNIQUE), .usage = true};
     char *asked = json_dumps(json_object_get(row, "asked"), JSON_COMPACT);
     settings.asked = sr_bytes_str(asked);
     for (size_t cut = 1; cut < in.n; cut++) {
