@@ -401,6 +401,10 @@ def test_an_id_that_comes_twice_is_nobodys(start):
             two = client.responses.create(model="chat", input="of another one")
             assert one.id == two.id
             unknown(lambda: client.responses.create(model="chat", input="x", previous_response_id=one.id), "previous_response_not_found")
+            for _ in range(2):
+                assert client.responses.create(model="chat", input="of a third one").id == one.id
+                for call in (client.responses.retrieve, client.responses.input_items.list, client.responses.delete):
+                    unknown(lambda: call(one.id))
     finally:
         tongues.stop()
 

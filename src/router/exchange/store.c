@@ -3,7 +3,7 @@
  * in the answer. A request that was refused, an answer that was blocked, was reset or failed is not kept.
  *
  * An id that is there already is another conversation's: an upstream gave it twice. Neither can be told from
- * the other by it, so the id becomes unknown.
+ * the other by it, so the id becomes unknown, and stays so when it comes again.
  */
 #include "router/exchange/store.h"
 
@@ -116,26 +116,35 @@ static int64_t wall_ms(void)
     return (int64_t)(sr_clock_wall_ns() / SR_NS_PER_MS);
 }
 
-/* True when there was a record with its key, which is removed. */
-static bool was_there(struct sr_cache *cache, const struct sr_cache_record *record)
+/* Is there a record with its key? */
+static bool is_there(struct sr_cache *cache, const struct sr_cache_record *record)
 {
     struct sr_cache_query query = {.exact = record->f.exact, .peeks = true};
-    struct sr_cache_selector selector = {.exact = record->f.exact, .model = SR_LIT("")};
     struct sr_cache_lookup *lookup;
     if (sr_cache_lookup(cache, &query, NULL, NULL, NULL, &lookup))
         return false;
     bool found = lookup->record != NULL;
     sr_task_unref(&lookup->task);
-    if (found)
-        (void)sr_cache_remove(cache, &selector, false);
     return found;
+}
+
+/* What is kept of the id says only that it is unknown; without memory for that, nothing is kept. */
+static void withdraw(struct sr_cache *cache, const struct sr_cache_record *record)
+{
+    struct sr_cache_selector selector = {.exact = record->f.exact, .model = SR_LIT("")};
+    struct sr_cache_record *empty;
+    if (sr_stored_withdraw(&empty, record) || sr_cache_put(cache, empty))
+        (void)sr_cache_remove(cache, &selector, false);
+    sr_cache_record_unref(empty);
 }
 
 static void put(sr_exchange *x, struct sr_cache_record *record)
 {
     struct sr_cache *cache = sr_runtime_responses(x->runtime);
-    if (!was_there(cache, record) && sr_cache_put(cache, record) == SR_OK)
-        x->stored.kept = true;
+    if (is_there(cache, record))
+        withdraw(cache, record);
+    else
+        x->stored.kept = sr_cache_put(cache, record) == SR_OK;
 }
 
 /* Keeps the response, if there is room and memory for it. */

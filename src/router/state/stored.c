@@ -1,6 +1,6 @@
 /*
  * A record's answer is the response, then the input; its verdict says where one ends: "1 TURNS BYTES". The
- * first number is the version of this form.
+ * first number is the version of this form. A record without turns holds nothing: its id is withdrawn.
  */
 #include "router/state/stored.h"
 
@@ -79,6 +79,16 @@ int sr_stored_write(struct sr_cache_record **out, const struct sr_stored *stored
     }
     sr_buf_dispose(&both);
     return rc;
+}
+
+int sr_stored_withdraw(struct sr_cache_record **out, const struct sr_cache_record *record)
+{
+    struct sr_cache_fields fields = record->f;
+    char head[32];
+    int n = snprintf(head, sizeof head, "%u 0 0", FORM);
+    fields.verdict = sr_bytes_of(head, (size_t)n);
+    fields.answer = SR_LIT("");
+    return sr_cache_record_new(out, &fields);
 }
 
 /* Takes a number and the space behind it, if there is one. */

@@ -36,6 +36,10 @@ struct sr_stored_owner {
 int sr_stored_write(struct sr_cache_record **out, const struct sr_stored *stored,
                     const struct sr_stored_owner *owner, size_t max) SR_WARN_UNUSED;
 
+/* A record in place of this one for an id that came twice: without its texts, it is read as none of ours
+ * until it expires. SR_ENOMEM. */
+int sr_stored_withdraw(struct sr_cache_record **out, const struct sr_cache_record *record) SR_WARN_UNUSED;
+
 /* The views borrow from the record. SR_EPARSE: it is none of ours, or damaged. */
 int sr_stored_read(struct sr_stored *out, const struct sr_cache_record *record) SR_WARN_UNUSED;
 

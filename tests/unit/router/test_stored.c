@@ -41,6 +41,23 @@ static void what_is_written_is_read(void **state)
     sr_cache_record_unref(record);
 }
 
+static void a_withdrawn_id_has_no_response(void **state)
+{
+    struct sr_cache_record *record = written(RESPONSE, ITEMS, 3, SR_OK), *empty, *again;
+    struct sr_stored stored;
+    (void)state;
+    assert_int_equal(sr_stored_withdraw(&empty, record), SR_OK);
+    assert_int_equal(sr_stored_read(&stored, empty), SR_EPARSE);
+    assert_memory_equal(&empty->f.exact, &record->f.exact, sizeof record->f.exact);
+    assert_int_equal(empty->f.expires_ms, record->f.expires_ms);
+    assert_int_equal(empty->f.answer.n, 0);
+    assert_int_equal(sr_stored_withdraw(&again, empty), SR_OK);
+    assert_int_equal(sr_stored_read(&stored, again), SR_EPARSE);
+    sr_cache_record_unref(record);
+    sr_cache_record_unref(empty);
+    sr_cache_record_unref(again);
+}
+
 static void what_is_no_response_is_not_written(void **state)
 {
     (void)state;
@@ -179,9 +196,13 @@ static void the_response_before_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),      cmocka_unit_test(what_is_no_response_is_not_written),
-        cmocka_unit_test(what_is_damaged_is_not_read),  cmocka_unit_test(keys_are_of_owner_and_id),
-        cmocka_unit_test(the_next_turn_has_all_items),  cmocka_unit_test(pages),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(a_withdrawn_id_has_no_response),
+        cmocka_unit_test(what_is_no_response_is_not_written),
+        cmocka_unit_test(what_is_damaged_is_not_read),
+        cmocka_unit_test(keys_are_of_owner_and_id),
+        cmocka_unit_test(the_next_turn_has_all_items),
+        cmocka_unit_test(pages),
         cmocka_unit_test(the_response_before_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
