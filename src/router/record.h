@@ -245,7 +245,7 @@ struct sr_record {
     const struct sr_bytes *sent; /* [n_sent]: the body as forwarded */
     size_t n_sent;
     int translated; /* enum sr_translate_api into which the request is translated; -1: it is not */
-    const struct sr_translate_warnings *lost; /* what was not carried over; NULL: nothing is translated */
+    const struct sr_translate_warnings *lost; /* what was not carried over; NULL: nothing of it was changed */
 
     /* a reply of the router */
     int status;

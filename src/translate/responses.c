@@ -314,6 +314,15 @@ void sr_tr_responses_write_tail(const struct sr_tr_answer *answer, enum sr_tr_st
         sr_json_null(w, "usage");
 }
 
+/* What follows "rs_" in the id of an item that is made: it says which API gave the reasoning. */
+#define CHAT    "chatcmpl-"
+#define MESSAGE "msg_"
+
+bool sr_tr_responses_made_id(struct sr_bytes id)
+{
+    return sr_bytes_starts_with(id, SR_LIT("rs_" CHAT)) || sr_bytes_starts_with(id, SR_LIT("rs_" MESSAGE));
+}
+
 sr_json_view sr_tr_responses_item_id(struct sr_tr *tr, const struct sr_tr_part *part, sr_json_view response,
                                      uint32_t number)
 {
@@ -322,6 +331,12 @@ sr_json_view sr_tr_responses_item_id(struct sr_tr *tr, const struct sr_tr_part *
     int n = snprintf(tail, sizeof tail, "_%u", number);
     if (part->kind == SR_TR_REASONING && part->id.p)
         return part->id;
+    if (part->kind == SR_TR_REASONING) {
+        response = sr_tr_id(tr, response, tr->from == SR_TRANSLATE_MESSAGES ? MESSAGE : CHAT);
+        inner = sr_tr_inner(response);
+    }
+    if (!response.p)
+        return response;
     if (sr_bytes_starts_with(inner, prefix))
         inner = sr_bytes_of(inner.p + prefix.n, inner.n - prefix.n);
     struct sr_bytes head = part->kind == SR_TR_REASONING              ? SR_LIT("rs_")

@@ -50,6 +50,8 @@ enum sr_tr_item { SR_TR_ITEM_BEGINS, SR_TR_ITEM_ENDED, SR_TR_ITEM_CUT };
 int sr_tr_responses_write_item(struct sr_tr *tr, const struct sr_tr_part *part, sr_json_view response,
                                uint32_t number, enum sr_tr_item state,
                                struct sr_json_writer *w) SR_WARN_UNUSED;
+/* Is it the id of an item of reasoning that was made from another API's? */
+bool sr_tr_responses_made_id(struct sr_bytes id);
 /* The id of that item. */
 sr_json_view sr_tr_responses_item_id(struct sr_tr *tr, const struct sr_tr_part *part, sr_json_view response,
                                      uint32_t number);

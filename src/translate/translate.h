@@ -73,7 +73,14 @@ int sr_translate_request(enum sr_translate_api from, enum sr_translate_api to, s
                          struct sr_buf *out, struct sr_translate_warnings *warnings,
                          struct sr_err *err) SR_WARN_UNUSED;
 
-/* The same with a whole answer. An answer of API `from` that is not JSON of its shape is SR_EPARSE. */
+/* Appends the request `body` of API `api`, which is sent as it is, without the reasoning that answers of
+ * other APIs left in its conversation, because its upstream refuses that; `warnings` is added to. SR_ENOENT:
+ * it has none. SR_ELIMIT, SR_ENOMEM. */
+int sr_translate_clean(enum sr_translate_api api, struct sr_bytes body, struct sr_arena *arena,
+                       struct sr_buf *out, struct sr_translate_warnings *warnings) SR_WARN_UNUSED;
+
+/* The same as sr_translate_request with a whole answer. An answer of API `from` that is not JSON of its shape
+ * is SR_EPARSE. */
 int sr_translate_answer(enum sr_translate_api from, enum sr_translate_api to, struct sr_bytes body,
                         const struct sr_translate_settings *settings, struct sr_arena *arena,
                         struct sr_buf *out, struct sr_translate_warnings *warnings,

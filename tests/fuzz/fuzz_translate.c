@@ -2,7 +2,7 @@
  * Requests, answers, errors and streams of each API into each other one. First byte: what and which
  * direction, its highest bit: only tokens are counted; second: the size of chunks. What comes out is JSON, a
  * stream's events too, and does not depend on where its bytes were cut; what is refused leaves nothing
- * behind; comments of streams are plain names.
+ * behind; comments of streams are plain names. A request that is cleaned for its own API is JSON, and clean.
  */
 #include "base/json_read.h"
 #include "translate/translate.h"
@@ -45,6 +45,27 @@ static void check_whole(int kind, bool counts, enum sr_translate_api from, enum 
         check_json(sr_buf_view(&out));
     must(warnings.n <= SR_TRANSLATE_WARNINGS_MAX);
     sr_buf_dispose(&out);
+    sr_arena_dispose(&arena);
+}
+
+static void check_clean(enum sr_translate_api api, struct sr_bytes in)
+{
+    struct sr_translate_warnings warnings = {.n = 0};
+    struct sr_arena arena;
+    struct sr_buf out, again;
+    sr_arena_init(&arena, MEMORY);
+    sr_buf_init(&out, MEMORY);
+    sr_buf_init(&again, MEMORY);
+    int rc = sr_translate_clean(api, in, &arena, &out, &warnings);
+    must(rc == SR_OK || rc == SR_ENOENT);
+    if (rc == SR_OK) {
+        check_json(sr_buf_view(&out));
+        must(out.len < in.n + 32 && warnings.n);
+        must(sr_translate_clean(api, sr_buf_view(&out), &arena, &again, &warnings) == SR_ENOENT);
+    }
+    must(again.len == 0);
+    sr_buf_dispose(&out);
+    sr_buf_dispose(&again);
     sr_arena_dispose(&arena);
 }
 
@@ -106,6 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     int kind = bytes[0] & 3, direction = (bytes[0] >> 2 & 31) % 6;
     int from = direction / 2, to = (from + 1 + direction % 2) % 3;
     struct sr_bytes in = sr_bytes_of(bytes + 2, size - 2);
+    if (kind == 0)
+        check_clean((enum sr_translate_api)from, in);
     if (kind == 3)
         check_stream((enum sr_translate_api)from, (enum sr_translate_api)to, in, 1 + bytes[1] % 50u);
     else

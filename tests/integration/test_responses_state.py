@@ -424,3 +424,15 @@ def test_an_answer_without_an_id_gets_one(start, stream, model):
             assert "two" in sent and "one" not in sent and "three" not in sent
     finally:
         tongues.stop()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_reasoning_of_another_api_stays_out(site, stream):
+    client, tongues, _ = site
+    answer, seen = None, []
+    for model in ("chat", "messages", "responses", "responses"):
+        more = {"previous_response_id": answer.id} if answer else {}
+        answer = ask(client, stream, model=model, input=f"to {model}", reasoning={"effort": "low"}, **more)
+        assert "reasoning" in [item.type for item in answer.output]
+        seen.append([i["id"] for i in tongues.seen[-1][2].get("input", []) if i.get("type") == "reasoning"])
+    assert seen == [[], [], [], ["rs_1"]]

@@ -295,3 +295,56 @@ def test_the_same_api_passes_byte_for_byte(site):
     native = request(tongues.port, "POST", "/v1/messages", body_of("messages", "claude", stream=True))
     passed = gateway.post(body_of("messages", "messages", stream=True), path="/v1/messages")
     assert passed.body == native.body
+
+
+def test_reasoning_of_another_api_does_not_reach_its_own(site):
+    """A conversation that moves to a model whose upstream speaks the client's API: what others made stays out, and is named."""
+    gateway, tongues = site
+    ask = body_of("messages", "chat", tools=True, reasoning=True)
+    path, results = "/v1/messages", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": c[0], "content": "4"} for c in CALLS]}
+    for model, kinds in (("chat", []), ("responses", []), ("messages", ["thinking"])):
+        first = gateway.post({**ask, "model": model}, path=path).json()["content"]
+        assert "thinking" in [b["type"] for b in first]
+        turn = {**ask, "model": "messages", "messages": ask["messages"] + [{"role": "assistant", "content": first}, results]}
+        answer = gateway.post(turn, path=path)
+        sent = tongues.seen[-1][2]
+        assert answer.status == 200 and tongues.seen[-1][0] == path
+        assert [b["type"] for b in sent["messages"][1]["content"]] == [*kinds, "text", "tool_use", "tool_use"]
+        assert sent["thinking"]["type"] == ("enabled" if kinds else "disabled")
+        assert answer.headers.get("x-vsr-protocol-warnings") == (None if kinds else "reasoning, thinking")
+
+
+OWN_NAMES = """
+version: v0.3
+providers:
+  models:
+    - {{name: claude, api_format: anthropic, backend_refs: [{{endpoint: "127.0.0.1:{port}"}}]}}
+    - name: to-chat
+      backend_refs: [{{endpoint: "127.0.0.1:9", api_format: anthropic}}, {{endpoint: "127.0.0.1:{port}", api_format: chat_completions}}]
+    - name: to-claude
+      backend_refs: [{{endpoint: "127.0.0.1:9", api_format: chat_completions}}, {{endpoint: "127.0.0.1:{port}", api_format: anthropic}}]
+    - {{name: any, backend_refs: [{{endpoint: "127.0.0.1:{port}"}}]}}
+  defaults: {{default_model: claude}}
+global: {{semroute: {{allow_anonymous: true}}}}
+"""
+
+
+def test_what_is_cut_out_depends_on_the_backend(start):
+    """Unsigned reasoning is cut out for backends that speak Messages, and stays for those of which semroute knows no API."""
+    tongues = Tongues()
+    try:
+        gateway = start.gateway(OWN_NAMES.format(port=tongues.port))
+        block = {"type": "thinking", "thinking": REASONING, "signature": ""}
+        for model in ("claude", "any", "to-chat", "to-claude"):
+            body = {**body_of("messages", model), "messages": [
+                {"role": "user", "content": "2+2?"}, {"role": "assistant", "content": [block, {"type": "text", "text": "4"}]},
+                {"role": "user", "content": "3+3?"}]}
+            assert gateway.post(body, path="/v1/messages").status == 200
+            path, _, sent = tongues.seen[-1]
+            assert path == PATHS["chat" if model == "to-chat" else "messages"]
+            if model == "to-chat":
+                assert sent["messages"][2]["reasoning_content"] == REASONING
+            else:
+                assert sent["messages"][1]["content"][:-1] == ([block] if model == "any" else [])
+    finally:
+        tongues.stop()

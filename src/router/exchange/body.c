@@ -58,7 +58,7 @@ static bool may_stream(const sr_exchange *x)
     return sr_body_is_named(&x->body) && !x->inflate && !needs_alias(x) && !is_guarded(x) &&
            !sr_exchange_caches_named(x) && !sr_exchange_has_limits(x) &&
            !sr_exchange_picks_by_body(x, x->body.model) && sr_exchange_translates(x, x->body.model) < 0 &&
-           !sr_exchange_keeps_state(x);
+           !sr_exchange_cleans(x, x->body.model) && !sr_exchange_keeps_state(x);
 }
 
 /* Passes through a request for a known model that no stage reads: the received bytes, then the rest as it

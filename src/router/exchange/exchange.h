@@ -132,7 +132,8 @@ struct sr_exchange {
     uint64_t own_tokens; /* that were computed here */
     struct sr_translation
         *translation;              /* between the client's API and the model's; NULL: they are the same */
-    struct sr_buf translated;      /* the body that is sent then */
+    struct sr_buf translated;      /* the body that is sent then, or without reasoning of other APIs */
+    bool cleaned;                  /* such reasoning was looked for */
     struct sr_pool_tally *counted; /* in which the request is in progress; NULL: none */
 
     /* for the door */

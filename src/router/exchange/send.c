@@ -86,7 +86,8 @@ static int put_request(sr_exchange *x)
 {
     struct sr_record *r = &x->record;
     struct sr_verdict *v = &x->verdict;
-    r->edited = v->edited = r->edits != 0 || x->translation || x->inflate || x->stored.previous.n;
+    r->edited = v->edited =
+        r->edits != 0 || x->sending.slices != x->untranslated.slices || x->inflate || x->stored.previous.n;
     r->body = sr_buf_view(&x->body.bytes);
     r->sent = v->body = x->sending.slices;
     r->n_sent = v->n_body = x->sending.n;
@@ -97,11 +98,11 @@ static int put_request(sr_exchange *x)
 
 int sr_exchange_aim(sr_exchange *x, int target, struct sr_err *err)
 {
-    int before = x->record.translated;
+    const struct sr_bytes *before = x->sending.slices;
     if (!x->router->models[x->record.model].mixed || x->verdict.streaming)
         return SR_OK;
     int rc = sr_exchange_translate_for(x, target < 0 ? NULL : &x->verdict.targets[target], err);
-    if (rc == SR_OK && x->record.translated == before)
+    if (rc == SR_OK && x->sending.slices == before)
         return SR_OK;
     int put = put_request(x);
     return rc ? rc : put;

@@ -9,6 +9,9 @@
  */
 int sr_exchange_translates(const struct sr_exchange *x, int model);
 
+/* Is reasoning of other APIs cut out of the request for the model, or for one of its targets? */
+bool sr_exchange_cleans(const struct sr_exchange *x, int model);
+
 /* For a model whose targets speak different APIs: what is sent is what this target of the record's model
  * gets. NULL: it is not known who gets the request. After an error the body in the client's API is sent.
  * SR_EUNSUPPORTED, SR_EPARSE: that API cannot say what the request says; SR_EMISMATCH: the answer could not

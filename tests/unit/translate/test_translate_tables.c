@@ -106,6 +106,43 @@ static void test_answers(void **state)
     check_rows("answers", sr_translate_answer);
 }
 
+/* What a request that is not translated loses; `out` null: nothing. White space in it changes nothing. */
+static void check_clean(const json_t *row, size_t flags)
+{
+    struct sr_translate_warnings warnings = {.n = 0};
+    const json_t *wanted = json_object_get(row, "out");
+    char *in = json_dumps(json_object_get(row, "in"), flags);
+    struct sr_arena arena;
+    struct sr_buf out;
+    sr_arena_init(&arena, MEMORY);
+    sr_buf_init(&out, MEMORY);
+    int rc = sr_translate_clean(api_of(row, "from"), sr_bytes_str(in), &arena, &out, &warnings);
+    if (json_is_null(wanted)) {
+        assert_int_equal(rc, SR_ENOENT);
+        assert_int_equal(out.len, 0);
+    } else {
+        assert_int_equal(rc, SR_OK);
+        same(row, sr_buf_view(&out), wanted);
+    }
+    same_warnings(row, &warnings);
+    sr_buf_dispose(&out);
+    sr_arena_dispose(&arena);
+    free(in);
+}
+
+static void test_clean(void **state)
+{
+    (void)state;
+    json_t *rows = load("clean"), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        check_clean(row, JSON_COMPACT);
+        check_clean(row, JSON_INDENT(3));
+    }
+    json_decref(rows);
+}
+
 static void test_counts(void **state)
 {
     (void)state;
@@ -349,7 +386,7 @@ int main(void)
         cmocka_unit_test(test_requests), cmocka_unit_test(test_answers),
         cmocka_unit_test(test_errors),   cmocka_unit_test(test_streams),
         cmocka_unit_test(test_limits),   cmocka_unit_test(test_events_go_at_once),
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_counts),   cmocka_unit_test(test_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
