@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/version.h"
 #include "router/request/walk.h"
 
 #include <stdlib.h>
@@ -78,25 +79,68 @@ int sr_question_read(const struct sr_request *doc, struct sr_arena *arena, struc
 
 /* ---- keys ---- */
 
+/* Adds what a text takes with its length and `more` bytes; false: there is no such size. */
+static bool add_size(size_t *size, struct sr_bytes text, size_t more)
+{
+    return !__builtin_add_overflow(*size, more + sizeof(uint64_t), size) &&
+           !__builtin_add_overflow(*size, text.n, size);
+}
+
+static char *put_text(char *at, struct sr_bytes text)
+{
+    uint64_t length = text.n;
+    memcpy(at, &length, sizeof length);
+    at += sizeof length;
+    if (length)
+        memcpy(at, text.p, length);
+    return at + length;
+}
+
 int sr_key_of(const struct sr_key_part *parts, size_t n, struct sr_arena *arena, struct sr_cache_key *out)
 {
-    size_t size = 0;
+    size_t size = 1;
     for (size_t i = 0; i < n; i++)
-        size += strlen(parts[i].name) + 1 + sizeof(uint64_t) + parts[i].value.n;
-    char *text = sr_arena_alloc(arena, size + 1), *at = text;
+        if (!parts[i].value.p || !add_size(&size, parts[i].value, strlen(parts[i].name) + 1))
+            return SR_ENOMEM;
+    char *text = sr_arena_alloc(arena, size), *at = text;
     if (!text)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
         size_t name = strlen(parts[i].name) + 1;
-        uint64_t length = parts[i].value.n;
         memcpy(at, parts[i].name, name);
-        memcpy(at + name, &length, sizeof length);
-        at += name + sizeof length;
-        if (length)
-            memcpy(at, parts[i].value.p, length);
-        at += length;
+        at = put_text(at + name, parts[i].value);
     }
-    return sr_sha256(sr_bytes_of(text, size), out->bytes);
+    return sr_sha256(sr_bytes_of(text, size - 1), out->bytes);
+}
+
+struct sr_bytes sr_key_texts(const struct sr_bytes *texts, size_t n, struct sr_arena *arena)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < n; i++)
+        if (!add_size(&size, texts[i], 0))
+            return sr_bytes_of(NULL, 0);
+    char *text = sr_arena_alloc(arena, size), *at = text;
+    for (size_t i = 0; text && i < n; i++)
+        at = put_text(at, texts[i]);
+    return sr_bytes_of(text, text ? size - 1 : 0);
+}
+
+int sr_key_of_request(const struct sr_key_request *in, struct sr_arena *arena, struct sr_cache_key *out)
+{
+    const struct sr_identity *id = in->identity;
+    struct sr_key_part parts[] = {
+        {"version", sr_bytes_str(sr_version_text)},
+        {"epoch", sr_bytes_str(in->epoch)},
+        {"profile", sr_bytes_str(in->profile)},
+        {"tenant", id->tenant},
+        {"user", id->user},
+        {"team", id->team},
+        {"groups", sr_key_texts(id->groups, id->n_groups, arena)},
+        {"anonymous", id->anonymous ? SR_LIT("1") : SR_LIT("0")},
+        {"target", in->target},
+        {"body", in->body},
+    };
+    return sr_key_of(parts, sizeof parts / sizeof parts[0], arena, out);
 }
 
 static bool is_aside(struct sr_bytes key, struct sr_bytes value)

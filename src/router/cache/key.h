@@ -38,9 +38,27 @@ struct sr_key_part {
     struct sr_bytes value;
 };
 
-/* The hash of some parts, in order. SR_ENOMEM. */
+/* The hash of some parts, in order. SR_ENOMEM, also when the `p` of a part is NULL, or lengths have no sum.
+ */
 int sr_key_of(const struct sr_key_part *parts, size_t n, struct sr_arena *arena,
               struct sr_cache_key *out) SR_WARN_UNUSED;
+
+/* A list of texts as a part: each after its length, in order. They may lie anywhere. `p` is NULL when out of
+ * memory. */
+struct sr_bytes sr_key_texts(const struct sr_bytes *texts, size_t n, struct sr_arena *arena);
+
+/* What is known of a request before any signal. */
+struct sr_key_request {
+    const char *epoch;   /* of the configuration */
+    const char *profile; /* as in struct sr_router */
+    const struct sr_identity *identity;
+    struct sr_bytes target; /* path and query */
+    struct sr_bytes body;
+};
+
+/* The key of the bytes of a request: the same client asks the same of the same configuration. SR_ENOMEM. */
+int sr_key_of_request(const struct sr_key_request *in, struct sr_arena *arena,
+                      struct sr_cache_key *out) SR_WARN_UNUSED;
 
 /* The body as a part of a partition: top-level members by name, without white space, strings escaped in one
  * way, without members that cannot change the answer (among them `stream: false`), and with a mark in place

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/version.h"
 #include "cache/index/pack.h"
 #include "router/cache/vector.h"
 
@@ -26,27 +25,16 @@ static const struct sr_config_cache *settings(const struct sr_recall *r)
 
 /* ---- before any signal ---- */
 
-/* The key of the bytes of a request: the same client asks the same of the same configuration. */
-static int key_of_request(struct sr_recall *r, struct sr_cache_key *out)
+static int key_of_request(struct sr_recall *r)
 {
-    const struct sr_identity *id = r->env.identity;
-    struct sr_bytes anonymous = id->anonymous ? SR_LIT("1") : SR_LIT("0");
-    struct sr_key_part parts[] = {
-        {"version", sr_bytes_str(sr_version_text)},
-        {"epoch", sr_bytes_str(r->env.router->config->revision)},
-        {"profile", sr_bytes_str(r->env.router->profile)},
-        {"tenant", id->tenant},
-        {"user", id->user},
-        {"team", id->team},
-        {"groups", id->n_groups ? sr_bytes_of(id->groups[0].p,
-                                              (size_t)(id->groups[id->n_groups - 1].p +
-                                                       id->groups[id->n_groups - 1].n - id->groups[0].p))
-                                : SR_LIT("")},
-        {"anonymous", anonymous},
-        {"target", r->env.target},
-        {"body", r->env.doc->body},
+    struct sr_key_request in = {
+        .epoch = r->env.router->config->revision,
+        .profile = r->env.router->profile,
+        .identity = r->env.identity,
+        .target = r->env.target,
+        .body = r->env.doc->body,
     };
-    return sr_key_of(parts, sizeof parts / sizeof parts[0], r->env.arena, out);
+    return sr_key_of_request(&in, r->env.arena, &r->request);
 }
 
 int sr_recall_begin(struct sr_recall *r, const struct sr_recall_env *env)
@@ -55,7 +43,7 @@ int sr_recall_begin(struct sr_recall *r, const struct sr_recall_env *env)
     if (!env->router->caches || env->doc->body.n > cache->max_request_bytes)
         return SR_OK;
     r->env = *env;
-    if (sr_question_read(env->doc, env->arena, &r->question) || key_of_request(r, &r->request)) {
+    if (sr_question_read(env->doc, env->arena, &r->question) || key_of_request(r)) {
         r->env.runtime = NULL;
         return SR_ENOMEM;
     }
@@ -159,9 +147,6 @@ static int key_of_partition(struct sr_recall *r, const struct sr_recall_decided 
         {"prompt_revision", sr_bytes_str(use->prompt_revision)},
         {"policy_revision", sr_bytes_str(use->policy_revision)},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (!parts[i].value.p)
-            return SR_ENOMEM;
     return sr_key_of(parts, sizeof parts / sizeof parts[0], r->env.arena, &r->partition);
 }
 

@@ -1,8 +1,10 @@
-/* The body as a part of a partition: what is the same request in another spelling, and what is another one.
- */
+/* Keys and their parts. The body as a part of a partition: what is the same request in another spelling, and
+ * what is another one. */
 #include "dialect/registry.h"
 #include "router/cache/key.h"
 #include "tests/unit/cmocka_all.h"
+
+#include <stdlib.h>
 
 /* The part of a body without a question, copied. */
 static void part_of(const char *body, char out[512])
@@ -76,11 +78,117 @@ static void test_different(void **state)
         assert_false(same(pairs[i][0], pairs[i][1]));
 }
 
+/* A text in memory of its own; the test frees it. */
+static struct sr_bytes text_apart(const char *text)
+{
+    size_t n = strlen(text);
+    char *copy = malloc(n + 1);
+    assert_non_null(copy);
+    memcpy(copy, text, n);
+    return sr_bytes_of(copy, n);
+}
+
+/* The same list wherever its texts lie, and another one when a text ends elsewhere. */
+static void test_texts_of_a_list_lie_anywhere(void **state)
+{
+    struct sr_arena arena;
+    const char one[] = "a,bc,d";
+    struct sr_bytes together[] = {{one, 1}, {one + 2, 2}, {one + 5, 1}};
+    struct sr_bytes apart[] = {text_apart("a"), text_apart("bc"), text_apart("d")};
+    struct sr_bytes backwards[] = {{one + 5, 1}, {one + 2, 2}, {one, 1}};
+    struct sr_bytes moved[] = {SR_LIT("ab"), SR_LIT("c"), SR_LIT("d")};
+    (void)state;
+    sr_arena_init(&arena, 4096);
+    struct sr_bytes list = sr_key_texts(together, 3, &arena);
+    assert_int_equal(list.n, 3 * sizeof(uint64_t) + 4);
+    assert_true(sr_bytes_eq(list, sr_key_texts(apart, 3, &arena)));
+    assert_int_equal(sr_key_texts(backwards, 3, &arena).n, list.n);
+    assert_false(sr_bytes_eq(list, sr_key_texts(backwards, 3, &arena)));
+    assert_false(sr_bytes_eq(list, sr_key_texts(moved, 3, &arena)));
+    assert_false(sr_bytes_eq(list, sr_key_texts(together, 2, &arena)));
+    struct sr_bytes none = sr_key_texts(NULL, 0, &arena);
+    assert_non_null(none.p);
+    assert_int_equal(none.n, 0);
+    for (size_t i = 0; i < 3; i++)
+        free((char *)apart[i].p);
+    sr_arena_dispose(&arena);
+}
+
+static struct sr_cache_key request_key(const struct sr_key_request *in)
+{
+    struct sr_arena arena;
+    struct sr_cache_key key;
+    sr_arena_init(&arena, 1 << 20);
+    assert_int_equal(sr_key_of_request(in, &arena, &key), SR_OK);
+    sr_arena_dispose(&arena);
+    return key;
+}
+
+static bool same_request(const struct sr_key_request *a, const struct sr_key_request *b)
+{
+    struct sr_cache_key one = request_key(a), two = request_key(b);
+    return memcmp(one.bytes, two.bytes, sizeof one.bytes) == 0;
+}
+
+static struct sr_identity in_groups(const struct sr_bytes *groups, size_t n)
+{
+    return (struct sr_identity){
+        .tenant = SR_LIT("acme"), .user = SR_LIT("eve"), .team = SR_LIT(""), .groups = groups, .n_groups = n};
+}
+
+static struct sr_key_request request_of(const struct sr_identity *identity)
+{
+    return (struct sr_key_request){.epoch = "1",
+                                   .profile = "",
+                                   .identity = identity,
+                                   .target = SR_LIT("/v1/chat/completions"),
+                                   .body = SR_LIT("{}")};
+}
+
+/* Groups of an API key are texts of their own, the last one before the first in memory, too. */
+static void test_groups_of_a_request_lie_anywhere(void **state)
+{
+    char room[64] = "c,bb,aaa,b,b";
+    struct sr_bytes near[] = {SR_LIT("aaa"), SR_LIT("bb"), SR_LIT("c")};
+    struct sr_bytes far[] = {{room + 5, 3}, {room + 2, 2}, {room, 1}};
+    struct sr_bytes others[] = {SR_LIT("aaa"), SR_LIT("bb"), SR_LIT("d")};
+    struct sr_bytes cut[] = {{room + 5, 3}, {room + 9, 1}, {room + 11, 1}, {room, 1}};
+    struct sr_identity one = in_groups(near, 3), two = in_groups(far, 3), three = in_groups(others, 3);
+    struct sr_identity four = in_groups(cut, 4), none = in_groups(NULL, 0);
+    struct sr_key_request first = request_of(&one), same = request_of(&two);
+    (void)state;
+    assert_true(same_request(&first, &same));
+    const struct sr_identity *const differ[] = {&three, &four, &none};
+    for (size_t i = 0; i < sizeof differ / sizeof differ[0]; i++) {
+        struct sr_key_request other = request_of(differ[i]);
+        assert_false(same_request(&first, &other));
+    }
+}
+
+/* Lengths without a sum are refused before anything is copied. */
+static void test_lengths_without_a_sum(void **state)
+{
+    struct sr_arena arena;
+    struct sr_cache_key key;
+    struct sr_bytes texts[] = {{"a", SIZE_MAX - 8}, {"b", 64}};
+    (void)state;
+    sr_arena_init(&arena, 4096);
+    for (size_t n = 1; n <= 2; n++) {
+        struct sr_key_part parts[] = {{"one", texts[0]}, {"two", texts[1]}};
+        assert_int_equal(sr_key_of(parts, n, &arena, &key), SR_ENOMEM);
+        assert_null(sr_key_texts(texts, n, &arena).p);
+    }
+    sr_arena_dispose(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_different),
+        cmocka_unit_test(test_texts_of_a_list_lie_anywhere),
+        cmocka_unit_test(test_groups_of_a_request_lie_anywhere),
+        cmocka_unit_test(test_lengths_without_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
