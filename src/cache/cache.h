@@ -62,7 +62,8 @@ struct sr_cache_query {
     bool join;            /* wait for an identical request in progress, and lead when there is none */
 };
 
-/* A lookup in progress or ended. The caller's; its members are set when the task is done. */
+/* A lookup in progress or ended. The caller's; its members are set when the task is done. Of one that was
+ * cancelled none is read: a backend or a leader may be writing them at that moment. */
 struct sr_cache_lookup {
     struct sr_task task;
     enum sr_cache_hit hit;

@@ -163,7 +163,8 @@ static int key_of_question(struct sr_recall *r)
     return sr_key_of(parts, n + 1, r->env.arena, &r->exact);
 }
 
-/* Takes what the lookup found. */
+/* Takes what the lookup found. Only when its task was completed: until then another thread may write there.
+ */
 static void take(struct sr_recall *r, struct sr_cache_lookup *lookup)
 {
     r->hit = lookup->hit;
@@ -276,10 +277,13 @@ int sr_recall_start(struct sr_recall *r, const struct sr_recall_decided *decided
 void sr_recall_deadline(struct sr_recall *r)
 {
     r->pending = false;
-    if (r->lookup) {
-        sr_task_cancel(&r->lookup->task);
-        take(r, r->lookup);
-    }
+    if (!r->lookup)
+        return;
+    /* A flight that it gets meanwhile is its own: it lands when the lookup is freed. */
+    sr_task_cancel(&r->lookup->task);
+    sr_task_unref(&r->lookup->task);
+    r->lookup = NULL;
+    r->ended_ns = sr_clock_ns();
 }
 
 /* ---- keeping ---- */
