@@ -25,7 +25,7 @@ routing:
       - {{name: plain, operator: OR, keywords: [uncached]}}
     pii: [{{name: private, threshold: 0.7, pii_types_allowed: [GPE, PERSON, ORGANIZATION, DATE_TIME]}}]
   decisions:
-    - name: uncached
+{first}    - name: uncached
       priority: 300
       rules: {{type: keyword, name: plain}}
       modelRefs: [{{model: small}}]
@@ -59,10 +59,11 @@ def plugin(**settings):
 
 
 class Site:
-    def __init__(self, directory, oracle, cache=None, entries=1000, wait=5000, more="", name="gateway", env=None):
+    def __init__(self, directory, oracle, cache=None, entries=1000, wait=5000, more="", first="", name="gateway",
+                 env=None):
         self.oracle = oracle
         config = SITE.format(port=oracle.port, listen=free_ports(), cache=cache or plugin(), entries=entries,
-                             wait=wait, more=more)
+                             wait=wait, more=more, first=first)
         self.gateway = Gateway(config, directory, name=name, env=env)
 
     def ask(self, text, headers=None, **body):
@@ -245,6 +246,34 @@ def test_a_tenants_users_are_apart(tmp_path):
     with variant(tmp_path, cache=plugin(scope="user")) as site:
         site.stored("Whose answer?", {"x-user": "anna", "x-tenant": "a"})
         assert not site.is_hit("Whose answer?", {"x-user": "anna", "x-tenant": "b"})
+
+
+# ---- what else decisions read ----
+
+NO_BATCH = """    - name: no-batch
+      priority: 400
+      rules: {type: workload, name: batch}
+      modelRefs: [{model: small}]
+      plugins: [{type: guard, configuration: {action: block}}]
+"""
+
+
+def test_a_workload_in_a_header_is_guarded_as_without_the_cache(tmp_path):
+    with variant(tmp_path, first=NO_BATCH, more="}\n    workloads: {header: x-workload") as site:
+        def batch():
+            return site.gateway.post(chat("May it wait?"), headers={"x-workload": "batch"})
+        assert batch().status == 403
+        site.stored("May it wait?")
+        assert batch().status == 403
+        site.stored("May it wait?", {"x-workload": "agent"})
+        assert batch().status == 403
+        assert site.is_hit("May it wait?", {"x-workload": "Agent"})
+
+
+def test_a_stream_that_a_header_asks_for_is_another_answer(site):
+    site.stored("How does it come?")
+    assert not site.is_hit("How does it come?", {"accept": "text/event-stream"})
+    assert site.is_hit("How does it come?", {"accept": "application/json"})
 
 
 def test_decisions_without_the_plugin_are_not_cached(site):

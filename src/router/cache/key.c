@@ -139,6 +139,10 @@ int sr_key_of_request(const struct sr_key_request *in, struct sr_arena *arena, s
         {"anonymous", id->anonymous ? SR_LIT("1") : SR_LIT("0")},
         {"target", in->target},
         {"body", in->body},
+        {"stream", in->streams ? SR_LIT("1") : SR_LIT("0")},
+        {"workload", in->workload},
+        {"session", in->session},
+        {"conversation", in->conversation},
     };
     return sr_key_of(parts, sizeof parts / sizeof parts[0], arena, out);
 }

@@ -54,6 +54,9 @@ struct sr_key_request {
     const struct sr_identity *identity;
     struct sr_bytes target; /* path and query */
     struct sr_bytes body;
+    bool streams; /* its body or a header asks for a stream */
+    /* What decisions read beside the body; empty where none does. */
+    struct sr_bytes workload, session, conversation;
 };
 
 /* The key of the bytes of a request: the same client asks the same of the same configuration. SR_ENOMEM. */

@@ -26,8 +26,11 @@ struct sr_recall_env {
     const struct sr_identity *identity;
     const struct sr_request *doc; /* a complete body */
     struct sr_bytes target;       /* path and query of the request */
-    uint64_t client;              /* clients share the inference engine alike */
-    struct sr_span_ref origin;    /* the request's span */
+    bool streams;                 /* its body or a header asks for a stream */
+    /* What decisions read beside the body: a workload, and the names of a session. Empty where none does. */
+    struct sr_bytes workload, session, conversation;
+    uint64_t client;           /* clients share the inference engine alike */
+    struct sr_span_ref origin; /* the request's span */
     /* Called once after sr_recall_start returned SR_AGAIN, unless it is disposed of before. */
     void (*done)(void *ctx);
     void *ctx;

@@ -10,7 +10,9 @@
 #include "router/exchange/permit.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
+#include "router/exchange/session.h"
 #include "router/exchange/store.h"
+#include "router/exchange/tiers.h"
 #include "router/exchange/trace.h"
 
 /* Replies with what the cache has. */
@@ -28,6 +30,20 @@ static void reply_cached(sr_exchange *x, bool early)
 
 /* ---- before any signal ---- */
 
+/* What decisions read from headers: an answer of another workload, or of another conversation's model, is
+ * none to this request. */
+static void add_headers(sr_exchange *x, struct sr_recall_env *env)
+{
+    const struct sr_config_learning *learning = &x->router->config->global.learning;
+    if (sr_signals_wants(x->router->signals).workload)
+        env->workload = sr_bytes_str(sr_config_workload_name(sr_exchange_workload(x)));
+    if (!learning->enabled || !learning->protection.enabled)
+        return;
+    sr_exchange_name_session(x);
+    env->session = x->session.id;
+    env->conversation = x->session.conversation;
+}
+
 /* Makes the request known to the cache. False: it is not looked up. */
 static bool begin_recall(sr_exchange *x)
 {
@@ -40,11 +56,16 @@ static bool begin_recall(sr_exchange *x)
         .identity = &x->identity,
         .doc = &x->body.doc,
         .target = x->head.path.target,
+        .streams = x->body.is_stream,
+        .workload = SR_LIT(""),
+        .session = SR_LIT(""),
+        .conversation = SR_LIT(""),
         .client = sr_identity_client(&x->identity, x->head.peer),
         .origin = sr_exchange_origin(x),
         .done = x->resumed,
         .ctx = x,
     };
+    add_headers(x, &env);
     return sr_recall_begin(&x->recall, &env) == SR_OK;
 }
 

@@ -142,7 +142,10 @@ static struct sr_key_request request_of(const struct sr_identity *identity)
                                    .profile = "",
                                    .identity = identity,
                                    .target = SR_LIT("/v1/chat/completions"),
-                                   .body = SR_LIT("{}")};
+                                   .body = SR_LIT("{}"),
+                                   .workload = SR_LIT(""),
+                                   .session = SR_LIT(""),
+                                   .conversation = SR_LIT("")};
 }
 
 /* Groups of an API key are texts of their own, the last one before the first in memory, too. */
@@ -163,6 +166,30 @@ static void test_groups_of_a_request_lie_anywhere(void **state)
         struct sr_key_request other = request_of(differ[i]);
         assert_false(same_request(&first, &other));
     }
+}
+
+/* Whatever a decision reads keeps requests apart, and no part passes for another. */
+static void test_parts_of_a_request(void **state)
+{
+    struct sr_identity identity = in_groups(NULL, 0), unknown = identity;
+    struct sr_key_request all[10];
+    size_t n = sizeof all / sizeof all[0];
+    (void)state;
+    unknown.anonymous = true;
+    for (size_t i = 0; i < n; i++)
+        all[i] = request_of(&identity);
+    all[1].epoch = "2";
+    all[2].profile = "other";
+    all[3].identity = &unknown;
+    all[4].target = SR_LIT("/v1/messages");
+    all[5].body = SR_LIT("{ }");
+    all[6].streams = true;
+    all[7].workload = SR_LIT("batch");
+    all[8].session = SR_LIT("batch");
+    all[9].conversation = SR_LIT("batch");
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            assert_int_equal(same_request(&all[i], &all[k]), i == k);
 }
 
 /* Lengths without a sum are refused before anything is copied. */
@@ -188,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_different),
         cmocka_unit_test(test_texts_of_a_list_lie_anywhere),
         cmocka_unit_test(test_groups_of_a_request_lie_anywhere),
+        cmocka_unit_test(test_parts_of_a_request),
         cmocka_unit_test(test_lengths_without_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,20 +1,20 @@
 /*
  * Exchanges that wait for an identical one, when its leader ends without an answer while a waiter ends too.
  *
- * The leader hands over on its own thread. The test stands in sr_task_complete (tests/CMakeLists.txt): at that
- * moment the waiter has its flight, and is not told yet.
+ * The leader hands over on its own thread. The test stands in sr_task_complete (tests/CMakeLists.txt): at
+ * that moment the waiter has its flight, and is not told yet.
  */
 #include "router/exchange/exchange.h"
 
 #include "tests/unit/exchange_util.h"
 #include "tests/unit/hand_loop.h"
 
-static const char yaml[] = TEST_PROVIDERS
-    "routing:\n"
-    "  decisions:\n"
-    "    - {name: kept, priority: 1, modelRefs: [{model: small}],\n"
-    "       plugins: [{type: response_cache, configuration: {scope: global, mode: exact}}]}\n"
-    "global: {semroute: {cache: {wait_ms: 600000}}}\n";
+static const char yaml[] =
+    TEST_PROVIDERS "routing:\n"
+                   "  decisions:\n"
+                   "    - {name: kept, priority: 1, modelRefs: [{model: small}],\n"
+                   "       plugins: [{type: response_cache, configuration: {scope: global, mode: exact}}]}\n"
+                   "global: {semroute: {cache: {wait_ms: 600000}}}\n";
 
 /* ---- the moment between ---- */
 
