@@ -176,6 +176,8 @@ struct sr_config {
     struct sr_config_global global;
     struct sr_strings watched; /* files with secrets or keys that it was read from, besides `path` */
     char revision[17]; /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
+    char epoch[17]; /* 16 hex digits over what it means: its values with variables and `${file:}` filled in,
+                       and the texts that it names (config/link/epoch.h). Of recipes and canaries it is "" */
     struct sr_ref
         *ref; /* the loader's count; NULL in one built by hand, which sr_config_ref/unref leave alone */
 };

@@ -10,6 +10,7 @@
 #include "config/draft.h"
 #include "config/link/absent.h"
 #include "config/link/canaries.h"
+#include "config/link/epoch.h"
 #include "config/link/files.h"
 #include "config/link/identity.h"
 #include "config/link/limits.h"
@@ -98,6 +99,8 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, const str
         sr_link_canaries(b, root, &snapshot->config);
     if (b->rc == SR_OK && options->files)
         sr_link_files(b, root);
+    if (b->rc == SR_OK)
+        sr_link_epoch(&snapshot->config, sr_yaml_hash(root), options->files);
     if (b->rc == SR_OK && options->probe)
         options->probe(&snapshot->config, b->problems);
     if (b->rc)

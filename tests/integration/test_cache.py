@@ -2,6 +2,8 @@
 numbers its answers (oracle.py), so an answer that was given again is told from a new one."""
 import concurrent.futures
 import json
+import re
+import signal
 import threading
 import time
 
@@ -268,6 +270,32 @@ def test_a_workload_in_a_header_is_guarded_as_without_the_cache(tmp_path):
         site.stored("May it wait?", {"x-workload": "agent"})
         assert batch().status == 403
         assert site.is_hit("May it wait?", {"x-workload": "Agent"})
+
+
+def reloads(gateway):
+    return int(re.search(r'semroute_config_reloads_total{result="success"} (\d+)', gateway.metrics()).group(1))
+
+
+def test_a_prompt_in_a_file_is_read_again(tmp_path):
+    """The text of the configuration stays; what it stands for does not."""
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_text("Be kind.")
+    decision = f"""    - name: prompted
+      priority: 400
+      modelRefs: [{{model: small}}]
+      plugins: [{{type: system_prompt, configuration: {{system_prompt: "${{file:{prompt}}}"}}}}, {plugin()}]
+"""
+    with variant(tmp_path, first=decision) as site:
+        site.stored("How are you?")
+        before = reloads(site.gateway)
+        prompt.write_text("Be brief.")
+        site.gateway.signal(signal.SIGHUP)
+        until = time.monotonic() + 60
+        while reloads(site.gateway) == before:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert not site.is_hit("How are you?")
+        assert site.oracle.asked[-1]["messages"][0]["content"] == "Be brief."
 
 
 def test_a_stream_that_a_header_asks_for_is_another_answer(site):

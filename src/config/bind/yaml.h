@@ -57,6 +57,10 @@ const struct sr_yaml_node *sr_yaml_get(const struct sr_yaml_node *map, const cha
  * meant. */
 bool sr_yaml_is_nothing(const struct sr_yaml_node *node);
 
+/* A hash of keys and values, without their positions: equal trees have equal hashes in every process. 0 of
+ * NULL. */
+uint64_t sr_yaml_hash(const struct sr_yaml_node *node);
+
 enum sr_yaml_type sr_yaml_type(const struct sr_yaml_node *node);
 
 /* "a list", "a mapping", "a number", "text", ... for messages. */

@@ -1,6 +1,8 @@
 /* Reading the node tree: look-up by key and the scalar types of the YAML 1.2 core schema. */
 #include "config/bind/yaml.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -144,4 +146,29 @@ bool sr_yaml_to_double(const struct sr_yaml_node *node, double *out)
     else
         *out = strtod(p, NULL);
     return true;
+}
+
+/* What a node is, without its parts: a quoted "1" is no 1. */
+static uint64_t hash_form(const struct sr_yaml_node *node, uint64_t seed)
+{
+    uint64_t form[] = {node->kind, node->plain, node->count};
+    return sr_hash64(sr_bytes_of((const char *)form, sizeof form), seed);
+}
+
+static uint64_t hash_node(const struct sr_yaml_node *node, uint64_t seed)
+{
+    uint64_t hash = hash_form(node, seed);
+    if (node->kind == SR_YAML_SCALAR)
+        return sr_hash64(node->text, hash);
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->kind == SR_YAML_MAP)
+            hash = hash_node(node->keys[i], hash);
+        hash = hash_node(node->items[i], hash);
+    }
+    return hash;
+}
+
+uint64_t sr_yaml_hash(const struct sr_yaml_node *node)
+{
+    return node ? hash_node(node, 0) : 0;
 }

@@ -27,8 +27,9 @@ static const struct sr_config_cache *settings(const struct sr_recall *r)
 
 static int key_of_request(struct sr_recall *r)
 {
+    const struct sr_router *whole = r->env.router->whole ? r->env.router->whole : r->env.router;
     struct sr_key_request in = {
-        .epoch = r->env.router->config->revision,
+        .epoch = whole->config->epoch,
         .profile = r->env.router->profile,
         .identity = r->env.identity,
         .target = r->env.target,

@@ -112,6 +112,12 @@ static int load_tls(struct sr_server *server, sr_tls_context **tls, sr_tls_conte
     return rc;
 }
 
+/* Another text, or one that stands for other values. */
+static bool differs(const struct sr_config *a, const struct sr_config *b)
+{
+    return strcmp(a->revision, b->revision) != 0 || strcmp(a->epoch, b->epoch) != 0;
+}
+
 void sr_server_reload(void *ctx)
 {
     struct sr_server *server = ctx;
@@ -138,7 +144,7 @@ void sr_server_reload(void *ctx)
         tell_what_waits(server->config, fresh);
         sr_server_limit(server, fresh);
         tell_loops(server, fresh, tls, extproc_tls);
-        if (fresh->global.cache.warm_file[0] && strcmp(fresh->revision, server->config->revision) != 0)
+        if (fresh->global.cache.warm_file[0] && differs(fresh, server->config))
             sr_warm_file(server->warm, fresh->global.cache.warm_file);
         if (server->discover)
             sr_discover_configure(server->discover, fresh);
