@@ -46,7 +46,7 @@ routing:
       modelRefs: [{{model: small}}]
       plugins: [{cache}]
 global:
-  services: {{authz: {{identity: {{user_id_header: x-user}}}}}}
+  services: {{authz: {{identity: {{user_id_header: x-user}}{authz}}}}}
   stores: {{response_cache: {{max_entries: {entries}}}}}
   semroute:
     access_log: stdout
@@ -61,11 +61,11 @@ def plugin(**settings):
 
 
 class Site:
-    def __init__(self, directory, oracle, cache=None, entries=1000, wait=5000, more="", first="", name="gateway",
+    def __init__(self, directory, oracle, cache=None, entries=1000, wait=5000, more="", first="", authz="", name="gateway",
                  env=None):
         self.oracle = oracle
         config = SITE.format(port=oracle.port, listen=free_ports(), cache=cache or plugin(), entries=entries,
-                             wait=wait, more=more, first=first)
+                             wait=wait, more=more, first=first, authz=authz)
         self.gateway = Gateway(config, directory, name=name, env=env)
 
     def ask(self, text, headers=None, **body):
@@ -270,6 +270,37 @@ def test_a_workload_in_a_header_is_guarded_as_without_the_cache(tmp_path):
         site.stored("May it wait?", {"x-workload": "agent"})
         assert batch().status == 403
         assert site.is_hit("May it wait?", {"x-workload": "Agent"})
+
+
+def sent(name):
+    return {"authorization": f"Bearer sk-client-key-number-{name}"}
+
+
+def test_a_key_of_few_models_is_not_answered_for_one_of_all(tmp_path):
+    decision = f"""    - name: either
+      priority: 400
+      modelRefs: [{{model: large}}, {{model: small}}]
+      plugins: [{plugin(scope="tenant")}]
+"""
+    keys = [{"name": name, "key": f"sk-client-key-number-{name}", "user": "u", "tenant": "acme", "models": models}
+            for name, models in (("few", ["small"]), ("also", ["small"]), ("all", []))]
+    identity = json.dumps({"trusted_peers": ["192.0.2.0/24"], "keys": keys})
+    with variant(tmp_path, first=decision, more="}\n    identity: " + identity[:-1]) as site:
+        site.stored("Which model?", sent("few"))
+        assert site.is_hit("Which model?", sent("also"))
+        answer = site.ask("Which model?", sent("all"))
+        assert "x-vsr-cache-hit" not in answer.headers
+        assert answer.headers["x-vsr-selected-model"] == "large"
+
+
+def test_without_a_key_for_the_upstream_nothing_comes_from_the_cache(tmp_path):
+    with variant(tmp_path, cache=plugin(scope="tenant"), authz=", providers: [{type: header-injection}]") as site:
+        who = {"x-tenant": "acme"}
+        refused = site.gateway.post(chat("Whose key?"), headers=who)
+        assert refused.status == 401
+        site.stored("Whose key?", {**who, "x-user-openai-key": "sk-own"})
+        assert site.gateway.post(chat("Whose key?"), headers=who).status == 401
+        assert site.is_hit("Whose key?", {**who, "x-user-openai-key": "sk-own"})
 
 
 def reloads(gateway):

@@ -125,6 +125,18 @@ struct sr_bytes sr_key_texts(const struct sr_bytes *texts, size_t n, struct sr_a
     return sr_bytes_of(text, text ? size - 1 : 0);
 }
 
+/* The models that a client's key lists: another list may lead to another model. */
+static struct sr_bytes models_of(const struct sr_identity *identity, struct sr_arena *arena)
+{
+    size_t n = identity->key ? identity->key->models.count : 0;
+    struct sr_bytes *names = sr_arena_calloc(arena, n + 1, sizeof *names);
+    if (!names)
+        return sr_bytes_of(NULL, 0);
+    for (size_t i = 0; i < n; i++)
+        names[i] = sr_bytes_str(identity->key->models.items[i]);
+    return sr_key_texts(names, n, arena);
+}
+
 int sr_key_of_request(const struct sr_key_request *in, struct sr_arena *arena, struct sr_cache_key *out)
 {
     const struct sr_identity *id = in->identity;
@@ -136,6 +148,7 @@ int sr_key_of_request(const struct sr_key_request *in, struct sr_arena *arena, s
         {"user", id->user},
         {"team", id->team},
         {"groups", sr_key_texts(id->groups, id->n_groups, arena)},
+        {"models", models_of(id, arena)},
         {"anonymous", id->anonymous ? SR_LIT("1") : SR_LIT("0")},
         {"target", in->target},
         {"body", in->body},

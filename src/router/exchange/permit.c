@@ -4,15 +4,19 @@
 #include "router/exchange/key.h"
 #include "router/exchange/reply.h"
 
+/* False: only the operator's key would do, and the client is not known. */
+static bool may_use_key(const sr_exchange *x, int model, enum sr_exchange_key key)
+{
+    return key == SR_KEY_INJECTED || !x->identity.anonymous ||
+           x->router->config->global.access.allow_anonymous || !x->router->models[model].has_key;
+}
+
 bool sr_exchange_may_use(const sr_exchange *x, int model)
 {
-    if (!sr_identity_may_use(&x->identity, x->router->config, model))
-        return false;
     struct sr_bytes own;
-    if (sr_exchange_key_for(x, model, &own) == SR_KEY_INJECTED)
-        return true; /* it uses no key of the operator */
-    return !x->identity.anonymous || x->router->config->global.access.allow_anonymous ||
-           !x->router->models[model].has_key;
+    enum sr_exchange_key key = sr_exchange_key_for(x, model, &own);
+    return sr_identity_may_use(&x->identity, x->router->config, model) && key != SR_KEY_MISSING &&
+           may_use_key(x, model, key);
 }
 
 /* The client's key or tenant does not have the record's model. */
@@ -58,7 +62,7 @@ static enum sr_phase_step permit(sr_exchange *x)
     enum sr_exchange_key key = sr_exchange_key_for(x, x->record.model, &own);
     if (!sr_identity_may_use(&x->identity, x->router->config, x->record.model)) {
         refuse_model(x);
-    } else if (!sr_exchange_may_use(x, x->record.model)) {
+    } else if (!may_use_key(x, x->record.model, key)) {
         refuse_anonymous(x);
     } else if (key == SR_KEY_MISSING) {
         refuse_no_key(x);

@@ -171,8 +171,12 @@ static void test_groups_of_a_request_lie_anywhere(void **state)
 /* Whatever a decision reads keeps requests apart, and no part passes for another. */
 static void test_parts_of_a_request(void **state)
 {
-    struct sr_identity identity = in_groups(NULL, 0), unknown = identity;
-    struct sr_key_request all[10];
+    const char *small[] = {"small"}, *both[] = {"small", "large"};
+    struct sr_config_key free_key = {.name = "all"}, one = {.name = "one", .models = {small, 1}};
+    struct sr_config_key two = {.name = "two", .models = {both, 2}};
+    struct sr_identity identity = in_groups(NULL, 0), unknown = identity, with_one = identity;
+    struct sr_identity with_two = identity, with_all = identity;
+    struct sr_key_request all[12];
     size_t n = sizeof all / sizeof all[0];
     (void)state;
     unknown.anonymous = true;
@@ -187,9 +191,16 @@ static void test_parts_of_a_request(void **state)
     all[7].workload = SR_LIT("batch");
     all[8].session = SR_LIT("batch");
     all[9].conversation = SR_LIT("batch");
+    with_one.key = &one;
+    with_two.key = &two;
+    with_all.key = &free_key;
+    all[10].identity = &with_one;
+    all[11].identity = &with_two;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++)
             assert_int_equal(same_request(&all[i], &all[k]), i == k);
+    struct sr_key_request free_of_limits = request_of(&with_all);
+    assert_true(same_request(&all[0], &free_of_limits));
 }
 
 /* Lengths without a sum are refused before anything is copied. */
