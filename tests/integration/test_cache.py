@@ -272,6 +272,15 @@ def test_a_workload_in_a_header_is_guarded_as_without_the_cache(tmp_path):
         assert site.is_hit("May it wait?", {"x-workload": "Agent"})
 
 
+@pytest.mark.parametrize("name", ["anthropic-beta", "anthropic-version", "openai-beta", "openai-project"])
+def test_a_version_or_feature_of_the_api_is_part_of_the_partition(site, name):
+    site.stored("How is it read?")
+    site.stored("How is it read?", {name: "of-2031"})
+    assert not site.is_hit("How is it read?", {name: "of-2032"})
+    assert site.is_hit("How is it read?", {name: "of-2031"})
+    assert site.is_hit("How is it read?", {"anthropic-version": "2023-06-01"}), "it is this one without a header"
+
+
 def sent(name):
     return {"authorization": f"Bearer sk-client-key-number-{name}"}
 

@@ -156,6 +156,7 @@ int sr_key_of_request(const struct sr_key_request *in, struct sr_arena *arena, s
         {"workload", in->workload},
         {"session", in->session},
         {"conversation", in->conversation},
+        {"versions", in->versions},
     };
     return sr_key_of(parts, sizeof parts / sizeof parts[0], arena, out);
 }

@@ -57,6 +57,7 @@ struct sr_key_request {
     bool streams; /* its body or a header asks for a stream */
     /* What decisions read beside the body; empty where none does. */
     struct sr_bytes workload, session, conversation;
+    struct sr_bytes versions; /* sr_key_texts of the headers that say how an upstream reads the body */
 };
 
 /* The key of the bytes of a request: the same client asks the same of the same configuration. SR_ENOMEM. */

@@ -38,6 +38,7 @@ static int key_of_request(struct sr_recall *r)
         .workload = r->env.workload,
         .session = r->env.session,
         .conversation = r->env.conversation,
+        .versions = r->env.versions,
     };
     return sr_key_of_request(&in, r->env.arena, &r->request);
 }
@@ -141,6 +142,7 @@ static int key_of_partition(struct sr_recall *r, const struct sr_recall_decided 
         {"dialect", sr_bytes_str(r->env.doc->dialect->name)},
         {"target", r->env.target},
         {"stream", r->env.streams ? SR_LIT("1") : SR_LIT("0")},
+        {"versions", r->env.versions},
         {"headers", decision ? headers_of(decision, r->env.arena) : SR_LIT("")},
         {"edits", sr_key_edits(r->env.doc->body, d->slices, d->n_slices, r->env.arena)},
         {"body", sr_key_body(r->env.doc, &r->question, r->env.arena)},

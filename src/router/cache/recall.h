@@ -29,6 +29,7 @@ struct sr_recall_env {
     bool streams;                 /* its body or a header asks for a stream */
     /* What decisions read beside the body: a workload, and the names of a session. Empty where none does. */
     struct sr_bytes workload, session, conversation;
+    struct sr_bytes versions;  /* as in struct sr_key_request */
     uint64_t client;           /* clients share the inference engine alike */
     struct sr_span_ref origin; /* the request's span */
     /* Called once after sr_recall_start returned SR_AGAIN, unless it is disposed of before. */

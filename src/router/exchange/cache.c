@@ -60,6 +60,7 @@ static bool begin_recall(sr_exchange *x)
         .workload = SR_LIT(""),
         .session = SR_LIT(""),
         .conversation = SR_LIT(""),
+        .versions = sr_key_texts(x->head.versions, x->head.n_versions, &x->arena),
         .client = sr_identity_client(&x->identity, x->head.peer),
         .origin = sr_exchange_origin(x),
         .done = x->resumed,

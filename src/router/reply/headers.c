@@ -144,7 +144,7 @@ static void translated_headers(struct header_list *set, const struct sr_record *
     for (size_t i = 0; i < n; i++)
         remove[(*n_remove)++] = foreign[i];
     if (messages)
-        list_set(set, SR_LIT("anthropic-version"), SR_LIT("2023-06-01"));
+        list_set(set, SR_LIT("anthropic-version"), SR_LIT(SR_ANTHROPIC_VERSION));
     if (!own_key || !head->client_key.n)
         return;
     for (size_t i = 0; i < head->n_credentials; i++)

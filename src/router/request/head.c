@@ -134,6 +134,35 @@ static void keep_named(struct sr_head *out, const struct sr_request_head *head,
             keep_one(out, head, sr_bytes_str(global->authz.providers[i].header), arena, rc);
 }
 
+static bool is_version(const struct sr_header *header)
+{
+    static const struct sr_bytes names[] = {
+        {"anthropic-beta", 14}, {"openai-beta", 11}, {"openai-organization", 19}, {"openai-project", 14}};
+    bool found = false;
+    if (sr_bytes_eq_nocase(header->name, SR_LIT("anthropic-version")))
+        return !sr_bytes_eq(sr_bytes_trim(header->value), SR_LIT(SR_ANTHROPIC_VERSION));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        found |= sr_bytes_eq_nocase(header->name, names[i]);
+    return found;
+}
+
+static void keep_versions(struct sr_head *out, const struct sr_request_head *head, struct sr_arena *arena,
+                          int *rc)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < head->n_headers; i++)
+        n += is_version(&head->headers[i]);
+    out->versions = n ? sr_arena_calloc(arena, 2 * n, sizeof *out->versions) : NULL;
+    if (n && !out->versions)
+        *rc = SR_ENOMEM;
+    for (size_t i = 0; i < head->n_headers && out->versions; i++) {
+        if (!is_version(&head->headers[i]))
+            continue;
+        out->versions[out->n_versions++] = keep(arena, head->headers[i].name, rc);
+        out->versions[out->n_versions++] = keep(arena, sr_bytes_trim(head->headers[i].value), rc);
+    }
+}
+
 struct sr_bytes sr_head_named(const struct sr_head *head, const char *name)
 {
     for (size_t i = 0; i < head->n_named; i++)
@@ -167,5 +196,6 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
     if (sr_multipart_boundary(out->content_type, &out->boundary))
         out->boundary = (struct sr_bytes){"", 0};
     keep_named(out, head, config, arena, &rc);
+    keep_versions(out, head, arena, &rc);
     return rc;
 }

@@ -14,6 +14,9 @@
 /* By which a coding agent names its session. */
 #define SR_SESSION_HEADER_OF_CODE "x-claude-code-session-id"
 
+/* The version of the Messages API: what `anthropic-version` says, or would say. */
+#define SR_ANTHROPIC_VERSION "2023-06-01"
+
 struct sr_head {
     enum sr_door door;
     struct sr_bytes method;
@@ -41,6 +44,10 @@ struct sr_head {
     bool injects; /* a key of the client replaces the backend's: its other credentials are not forwarded */
     struct sr_header *named; /* headers that pools, authz, canaries and sessions read */
     size_t n_named;
+    /* Names and values, in turn, of headers that change what an upstream does with the same body: a version
+     * of the API, beta features, whose files and prompts it has. Not the version that is the usual one. */
+    struct sr_bytes *versions;
+    size_t n_versions;
 };
 
 /* Fills `out`; copies what it needs into `arena`. SR_ENOMEM. */

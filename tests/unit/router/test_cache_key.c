@@ -145,7 +145,8 @@ static struct sr_key_request request_of(const struct sr_identity *identity)
                                    .body = SR_LIT("{}"),
                                    .workload = SR_LIT(""),
                                    .session = SR_LIT(""),
-                                   .conversation = SR_LIT("")};
+                                   .conversation = SR_LIT(""),
+                                   .versions = SR_LIT("")};
 }
 
 /* Groups of an API key are texts of their own, the last one before the first in memory, too. */
@@ -176,7 +177,7 @@ static void test_parts_of_a_request(void **state)
     struct sr_config_key two = {.name = "two", .models = {both, 2}};
     struct sr_identity identity = in_groups(NULL, 0), unknown = identity, with_one = identity;
     struct sr_identity with_two = identity, with_all = identity;
-    struct sr_key_request all[12];
+    struct sr_key_request all[13];
     size_t n = sizeof all / sizeof all[0];
     (void)state;
     unknown.anonymous = true;
@@ -196,6 +197,7 @@ static void test_parts_of_a_request(void **state)
     with_all.key = &free_key;
     all[10].identity = &with_one;
     all[11].identity = &with_two;
+    all[12].versions = SR_LIT("batch");
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++)
             assert_int_equal(same_request(&all[i], &all[k]), i == k);
