@@ -362,3 +362,27 @@ def test_upstreams_without_usage_have_a_pace_too(start):
         for server in upstreams.values():
             server.shutdown()
             server.server_close()
+
+
+def test_a_bandit_learns_from_a_model_whose_work_another_takes_over(start):
+    """The better model is at a closed port: each request is answered, and still it is not asked first for ever."""
+    mock = start.mock()
+    ports = {"closed": free_ports(), "good": mock.port}
+    gateway = start.gateway(json.dumps({
+        "version": "v0.3",
+        "providers": {"models": [{"name": name, "backend_refs": [{"endpoint": f"127.0.0.1:{port}"}]}
+                                 for name, port in ports.items()], "defaults": {"default_model": "good"}},
+        "routing": {"modelCards": [{"name": "closed", "quality_score": 0.9}, {"name": "good", "quality_score": 0.6}],
+                    "decisions": [{"name": "d", "priority": 1, "modelRefs": refs("closed", "good"),
+                                   "algorithm": {"type": "bandit", "bandit": {"exploration": 0}}}]},
+        "global": {"semroute": {"access_log": "stdout"}}}))
+
+    def last_line():
+        """The line of a request that has ended."""
+        name = gateway.post(chat("hello")).headers["x-request-id"]
+        lines = []
+        until(lambda: lines.extend(line for line in gateway.output().splitlines() if f'"{name}"' in line) or lines)
+        return json.loads(lines[0])
+
+    assert last_line()["failovers"] == 1
+    until(lambda: "failovers" not in last_line())

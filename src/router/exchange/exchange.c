@@ -293,6 +293,8 @@ const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
         return NULL;
     while (sr_routing_next(&x->routing) == SR_OK) {
         if (sr_exchange_may_use(x, x->routing.choice.model)) {
+            if (!sr_exchange_is_full(x)) /* workers that are only busy have not failed */
+                sr_exchange_note_failed(x);
             sr_exchange_leave_pools(x);
             forward_next(x);
             return &x->verdict;

@@ -38,17 +38,22 @@ void sr_outcome_placed(const struct sr_record *r, const struct sr_router *router
     }
 }
 
-static void note_arm(const struct sr_record *r, const struct sr_router *router, double ttft_ms, bool answered,
-                     bool failed)
+static void note_time(const struct sr_record *r, const struct sr_router *router, double ttft_ms)
 {
     const struct sr_selector *selector = learner(r, router);
     if (!selector || r->model < 0)
         return;
     struct sr_arm_name name = arm_of(r, router);
-    if (answered)
-        sr_arms_time(router->arms, &name, ttft_ms, selector->config->bandit.memory);
-    else if (failed)
-        sr_arms_outcome(router->arms, &name, 0, selector->config->bandit.memory);
+    sr_arms_time(router->arms, &name, ttft_ms, selector->config->bandit.memory);
+}
+
+void sr_outcome_failed(const struct sr_record *r, const struct sr_router *router)
+{
+    const struct sr_selector *selector = learner(r, router);
+    if (!selector || r->model < 0)
+        return;
+    struct sr_arm_name name = arm_of(r, router);
+    sr_arms_outcome(router->arms, &name, 0, selector->config->bandit.memory);
 }
 
 /* The conversation has had a turn of the model: an answer, or a failure. */
@@ -88,11 +93,11 @@ void sr_outcome_ended(const struct sr_record *r, const struct sr_router *router,
     sr_pool_tally_end(tally);
     *counted = NULL;
     note_hold(r, router, failed);
-    if (r->failovers)
+    if (failed)
+        sr_outcome_failed(r, router);
+    if (!answered || r->failovers) /* the times are of several models then */
         return;
-    note_arm(r, router, ms(t->started, first), answered, failed);
-    if (!answered)
-        return;
+    note_time(r, router, ms(t->started, first));
     sr_pool_tally_note(tally, SR_TALLY_TTFT, ms(t->started, first));
     uint64_t tokens = tokens_of(r);
     if (r->streamed && tokens > 1 && t->last_token > first)

@@ -13,7 +13,11 @@
 void sr_outcome_placed(const struct sr_record *record, const struct sr_router *router,
                        struct sr_pool_tally **counted);
 
-/* It has ended: its times and its failure, where it was not tried at several models. */
+/* The record's model could not answer: for the algorithm that chose it, an outcome of 0. */
+void sr_outcome_failed(const struct sr_record *record, const struct sr_router *router);
+
+/* It has ended: the failure of the model that it was with, and its times, where it was not tried at several
+ * models. */
 void sr_outcome_ended(const struct sr_record *record, const struct sr_router *router,
                       struct sr_pool_tally **counted);
 

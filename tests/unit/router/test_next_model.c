@@ -8,9 +8,10 @@
 
 static const char yaml[] = TEST_PROVIDERS
     "routing:\n"
+    "  modelCards: [{name: plain, quality_score: 0.9}, {name: alias, quality_score: 0.6}]\n"
     "  signals:\n"
     "    keywords:\n" TEST_KEYWORD("deep") TEST_KEYWORD("keyed") TEST_KEYWORD("fixed") TEST_KEYWORD("alone")
-        TEST_KEYWORD(
+        TEST_KEYWORD("learns") TEST_KEYWORD(
             "seen") "    pii: [{name: private}]\n"
                     "  decisions:\n"
                     "    - {name: seen, modelRefs: [{model: small}, {model: top}], rules: {operator: AND, "
@@ -24,6 +25,9 @@ static const char yaml[] = TEST_PROVIDERS
                     "    - {name: keyed, rules: {type: keyword, name: keyed},\n"
                     "       modelRefs: [{model: plain}, {model: cloud}, {model: alias}]}\n"
                     "    - {name: alone, rules: {type: keyword, name: alone}, modelRefs: [{model: plain}]}\n"
+                    "    - {name: learns, rules: {type: keyword, name: learns},\n"
+                    "       modelRefs: [{model: plain}, {model: alias}],\n"
+                    "       algorithm: {type: bandit, bandit: {exploration: 0}}}\n"
                     "    - {name: fixed, rules: {type: keyword, name: fixed}, modelRefs: [{model: plain}],\n"
                     "       plugins: [{type: fast_response, configuration: {message: no}}]}\n"
                     "global: {semroute: {inference: {ask_below: 0}, models: {top: {pii_policy: "
@@ -114,6 +118,24 @@ static void test_keys_are_for_known_clients(void **state)
     }
 }
 
+static bool fails(sr_exchange *x)
+{
+    bool plain = strcmp(sr_exchange_verdict(x)->model, "plain") == 0;
+    if (plain)
+        assert_string_equal(sr_exchange_next_model(x)->model, "alias");
+    sr_exchange_end(x, SR_END_COMPLETE);
+    return plain;
+}
+
+/* Who cannot answer is not asked first for ever, although another model answers each time. */
+static void test_a_bandit_hears_of_it(void **state)
+{
+    int tries = 0;
+    while (fails(ask(*state, CHAT("auto", "learns"))))
+        assert_true(++tries < 20);
+    assert_true(tries > 0);
+}
+
 static void test_there_is_none(void **state)
 {
     static const char *const bodies[] = {CHAT("thinker", "deep"), CHAT("auto", "anything"),
@@ -145,7 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_candidates_in_order),    cmocka_unit_test(test_the_policy_holds),
         cmocka_unit_test(test_keys_are_for_known_clients), cmocka_unit_test(test_there_is_none),
-        cmocka_unit_test(test_not_before_the_verdict),
+        cmocka_unit_test(test_not_before_the_verdict),     cmocka_unit_test(test_a_bandit_hears_of_it),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
