@@ -6,35 +6,54 @@
 #define REDIS_PORT  6379
 #define MILVUS_PORT 19530
 
-/* The key of the header that gives a scope its identity, when it is not set; NULL: it is, or none is needed.
- */
-static const char *missing_header(const struct sr_config *config, enum sr_cache_scope scope)
+/* A scope, and what gives a client its identity there. */
+struct source {
+    const char *scope;  /* also the member of API keys */
+    const char *header; /* the name in force; "": none */
+    const char *key;    /* of the configuration, that names the header */
+};
+
+static struct source source_of(const struct sr_config_global *global, enum sr_cache_scope scope)
 {
-    const struct sr_config_global *global = &config->global;
     switch (scope) {
     case SR_SCOPE_USER:
-        return global->user_header[0] ? NULL : "global.services.authz.identity.user_id_header";
+        return (struct source){"user", global->user_header, "global.services.authz.identity.user_id_header"};
     case SR_SCOPE_TEAM:
-        return global->cache.team_header[0] ? NULL : "global.semroute.cache.team_header";
+        return (struct source){"team", global->cache.team_header, "global.semroute.cache.team_header"};
     case SR_SCOPE_TENANT:
-        return global->guards.tenant_header[0] ? NULL : "global.semroute.guards.tenant_header";
+        return (struct source){"tenant", global->guards.tenant_header,
+                               "global.semroute.guards.tenant_header"};
     case SR_SCOPE_GLOBAL:
         break;
     }
-    return NULL;
+    return (struct source){"global", "", ""};
+}
+
+static const char *member_of(const struct sr_config_key *key, enum sr_cache_scope scope)
+{
+    return scope == SR_SCOPE_USER ? key->user : scope == SR_SCOPE_TEAM ? key->team : key->tenant;
+}
+
+/* Does an API key say it? Those of a file may, which is read later, and again while the router runs. */
+static bool keys_say(const struct sr_config_identity *identity, enum sr_cache_scope scope)
+{
+    for (size_t i = 0; i < identity->n_keys; i++)
+        if (member_of(&identity->keys[i], scope)[0])
+            return true;
+    return identity->keys_file[0];
 }
 
 static void check_use(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
                       const struct sr_config_cache_use *use)
 {
-    static const char *const names[] = {
-        [SR_SCOPE_USER] = "user", [SR_SCOPE_TEAM] = "team", [SR_SCOPE_TENANT] = "tenant"};
-    const char *key = use->set ? missing_header(config, use->scope) : NULL;
-    if (key)
+    struct source source = source_of(&config->global, use->scope);
+    if (use->set && use->scope != SR_SCOPE_GLOBAL && !source.header[0] &&
+        !keys_say(&config->global.identity, use->scope))
         sr_bind_warning(b, node,
-                        "nothing is cached here: `scope: %s` needs a header of a trusted proxy in `%s`; "
-                        "`scope: global` shares answers among all clients",
-                        names[use->scope], key);
+                        "nothing is cached here: `scope: %s` needs a header of a trusted proxy in `%s`, or "
+                        "`%s` in keys of global.semroute.identity; `scope: global` shares answers among all "
+                        "clients",
+                        source.scope, source.key, source.scope);
 }
 
 static void check_files(struct sr_binder *b, const struct sr_yaml_node *node,

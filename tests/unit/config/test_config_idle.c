@@ -431,6 +431,25 @@ static void test_files_of_others(void **state)
                  "not valid YAML: did not");
 }
 
+#define CACHED(scope, more) GLOBAL("semroute: {cache: {default: {scope: " scope "}}" more "}")
+#define KEYS(members)                                                                                        \
+    ", identity: {keys: [{name: k, key: sk-sr-0123456789" members "}, {name: l, key: sk-sr-9876543210}]}"
+
+/* A cache whose scope has no identity: a key that gives it is as good as a header. */
+static void test_scopes(void **state)
+{
+    (void)state;
+    static const char *const idle[] = {CACHED("user", ""), CACHED("team", ""), CACHED("tenant", ""),
+                                       CACHED("team", KEYS(", tenant: t")), CACHED("tenant", KEYS(""))};
+    static const char *const good[] = {
+        CACHED("global", ""), CACHED("user", KEYS("")), CACHED("team", KEYS(", team: t")),
+        CACHED("tenant", KEYS(", tenant: t")), CACHED("tenant", ", identity: {keys_file: /k}")};
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+        config_problem(idle[i], false, SR_PROBLEM_WARNING, 5, 38, "nothing is cached here: `scope: ");
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        sr_config_unref(config_good(good[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_draft),
         cmocka_unit_test(test_absent_models),
         cmocka_unit_test(test_files_of_others),
+        cmocka_unit_test(test_scopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
