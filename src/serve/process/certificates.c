@@ -2,6 +2,7 @@
 #include "serve/process/certificates.h"
 
 #include "net/tls/certificate.h"
+#include "router/runtime.h"
 
 #include <string.h>
 
@@ -14,19 +15,11 @@ static int64_t end_of(const char *file)
     return certificate.not_after;
 }
 
-static void set(struct sr_metrics *metrics, struct sr_bytes use, int64_t end)
-{
-    if (end)
-        sr_metrics_set(metrics, SR_METRIC_CERTIFICATE_END, (double)end, &use);
-}
-
-void sr_certificates_measure(const struct sr_config *config, struct sr_metrics *metrics)
+/* The first end of the CA files of backends; 0: there is none. */
+static int64_t first_end(const struct sr_config *config)
 {
     const char *before = "";
     int64_t first = 0;
-    sr_metrics_clear(metrics, SR_METRIC_CERTIFICATE_END);
-    set(metrics, SR_LIT("gateway"), end_of(config->global.gateway.tls_cert_file));
-    set(metrics, SR_LIT("extproc"), end_of(config->global.extproc.tls_cert_file));
     for (size_t m = 0; m < config->n_models; m++) {
         for (size_t b = 0; b < config->models[m].n_backends; b++) {
             const char *file = config->models[m].backends[b].tls_ca_file;
@@ -36,5 +29,24 @@ void sr_certificates_measure(const struct sr_config *config, struct sr_metrics *
                 first = end;
         }
     }
-    set(metrics, SR_LIT("upstream"), first);
+    return first;
+}
+
+void sr_certificates_measure(const struct sr_config *config, sr_runtime *runtime)
+{
+    const struct {
+        struct sr_bytes use;
+        int64_t end;
+    } all[] = {
+        {SR_LIT("gateway"), end_of(config->global.gateway.tls_cert_file)},
+        {SR_LIT("extproc"), end_of(config->global.extproc.tls_cert_file)},
+        {SR_LIT("upstream"), first_end(config)},
+    };
+    struct sr_metrics *metrics = sr_runtime_metrics_table(runtime);
+    sr_runtime_begin_scrape(runtime);
+    sr_metrics_clear(metrics, SR_METRIC_CERTIFICATE_END);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].end)
+            sr_metrics_set(metrics, SR_METRIC_CERTIFICATE_END, (double)all[i].end, &all[i].use);
+    sr_runtime_end_scrape(runtime);
 }

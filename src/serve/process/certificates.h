@@ -3,10 +3,10 @@
 #define SR_SERVE_PROCESS_CERTIFICATES_H
 
 #include "config/config.h"
-#include "observe/metrics.h"
+#include "semroute/semroute.h"
 
-/* Reads the files that the configuration names; not on a loop. What cannot be read has no series: loading it
- * says why. */
-void sr_certificates_measure(const struct sr_config *config, struct sr_metrics *metrics);
+/* Reads the files that the configuration names, then writes the runtime's metrics, which no scrape reads
+ * meanwhile; not on a loop. What cannot be read has no series: loading it says why. */
+void sr_certificates_measure(const struct sr_config *config, sr_runtime *runtime);
 
 #endif

@@ -161,7 +161,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     sr_limits_open(server->runtime, &server->spent, server->config, NULL);
     sr_records_open(server->runtime, &server->records, server->config, NULL);
     if (server->config->global.metrics)
-        sr_certificates_measure(server->config, sr_runtime_metrics_table(server->runtime));
+        sr_certificates_measure(server->config, server->runtime);
     int rc = sr_census_new(&server->census);
     if (rc == SR_OK)
         rc = sr_warm_new(&server->warm, server->runtime);

@@ -136,7 +136,7 @@ void sr_server_reload(void *ctx)
         sr_limits_open(server->runtime, &server->spent, fresh, server->config);
         sr_records_open(server->runtime, &server->records, fresh, server->config);
         if (fresh->global.metrics)
-            sr_certificates_measure(fresh, sr_runtime_metrics_table(server->runtime));
+            sr_certificates_measure(fresh, server->runtime);
         sr_log(SR_LOG_INFO, "config_reload", "revision %s%s", fresh->revision,
                strcmp(fresh->revision, server->config->revision) == 0
                    ? " (the file as before; files that it names were read again)"
