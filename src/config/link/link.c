@@ -20,6 +20,8 @@
 #include "config/link/tracing.h"
 #include "config/section/section.h"
 
+#include <string.h>
+
 /* Index of the model that a node names, -1 with a problem. A model that is to be `used` without a backend is
  * told: behind Envoy it needs none. */
 static int find_model(struct sr_binder *b, const struct sr_config *config, const struct sr_yaml_node *node,
@@ -72,6 +74,25 @@ static void link_models(struct sr_binder *b, const struct sr_yaml_node *list, st
     }
     if (config->n_models == 0)
         sr_bind_warning(b, list, "providers.models is empty: there is no model to route to");
+}
+
+/* Two listeners cannot have one address and port; port 0 is another one each time. */
+static void link_listeners(struct sr_binder *b, const struct sr_yaml_node *list,
+                           const struct sr_config *config)
+{
+    sr_link_unique(b, list, "name", "listener");
+    for (size_t i = 1; i < config->n_listeners; i++) {
+        const struct sr_config_listener *listener = &config->listeners[i];
+        for (size_t j = 0; listener->port && j < i; j++) {
+            const struct sr_config_listener *earlier = &config->listeners[j];
+            if (earlier->port != listener->port || strcmp(earlier->address, listener->address) != 0)
+                continue;
+            sr_bind_error(b, sr_bind_at(sr_link_item(list, i), "port"),
+                          "listener %zu has the address and port of listener %zu: %.60s:%d", i + 1, j + 1,
+                          listener->address, listener->port);
+            break;
+        }
+    }
 }
 
 static void link_cards(struct sr_binder *b, const struct sr_yaml_node *list, struct sr_config *config)
@@ -269,7 +290,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, const 
     link_auto_names(b, config);
     if (b->rc)
         return;
-    sr_link_unique(b, sr_yaml_get(root, "listeners"), "name", "listener");
+    link_listeners(b, sr_yaml_get(root, "listeners"), config);
     link_models(b, sr_yaml_get(providers, "models"), config);
     sr_link_formats(b, root, config);
     link_cards(b, sr_yaml_get(routing, "modelCards"), config);

@@ -16,7 +16,7 @@ static void test_values(void **state)
                                                           "  name: x${SR_T_EMPTY:-y}z${SR_T_PORT}\n"
                                                           "- port: 1\n"
                                                           "  name: $${HOME} $x ${SR_T_NONE:-}\n"
-                                                          "- port: 1\n"
+                                                          "- port: 2\n"
                                                           "  name: x${SR_T_EMPTY}\n");
     assert_int_equal(c->n_listeners, 4);
     assert_int_equal(c->listeners[0].port, 1234);

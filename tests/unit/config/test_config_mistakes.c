@@ -132,6 +132,10 @@ static void test_listeners_and_gateway(void **state)
     (void)state;
     config_error("version: v0.3\nlisteners: [{name: a, port: 1}, {name: a, port: 2}]\n", 2, 40,
                  "listener `a` is given twice; the first is on line 2");
+    config_error("version: v0.3\nlisteners:\n- {port: 1}\n- {port: 1, address: 127.0.0.2}\n- {port: 2}\n"
+                 "- {port: 1, address: 127.0.0.1}\n",
+                 6, 10, "listener 4 has the address and port of listener 1: 127.0.0.1:1");
+    sr_config_unref(config_good(CONFIG_MODELS "listeners: [{port: 0}, {port: 0}]\n"));
     config_error("version: v0.3\nglobal: {semroute: {gateway: {tls: {cert_file: c}}}}\n", 2, 36,
                  "`key_file` is missing");
     config_error("version: v0.3\nglobal: {semroute: {gateway: {tls: {key_file: c}}}}\n", 2, 36,
