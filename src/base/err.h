@@ -39,7 +39,7 @@ enum sr_code {
 #define SR_WARN_UNUSED       __attribute__((warn_unused_result))
 #define SR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-#define SR_ERR_MESSAGE_MAX 320
+#define SR_ERR_MESSAGE_MAX 512
 
 /* What went wrong and where. `offset` is a byte offset into the input; `line` and `column` count from 1
  * and are 0 where the input has no lines. Zero-initialise before use. */

@@ -195,10 +195,18 @@ static const struct sr_field *find_field(const struct sr_section *section, struc
     return NULL;
 }
 
+/* Before a section's name in a sentence: none where the name is a plural or a path. */
+static const char *article(const char *name)
+{
+    size_t n = strlen(name);
+    bool bare = strchr(name, '.') || (n > 1 && name[n - 1] == 's' && name[n - 2] != 's');
+    return bare ? "" : strchr("aeio", name[0]) ? "an " : "a ";
+}
+
 static void unknown_key(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *map,
                         const struct sr_yaml_node *key)
 {
-    char hint[160], path[120];
+    char hint[SR_ERR_MESSAGE_MAX], path[120];
     struct sr_nearest nearest = {.word = key->text};
     for (const char *const *later = section->later; later && *later; later++)
         if (sr_bytes_eq(key->text, sr_bytes_str(*later))) {
@@ -213,14 +221,15 @@ static void unknown_key(struct sr_binder *b, const struct sr_section *section, c
     if (hint[0] || section->exact)
         sr_bind_drop(b, map);
     sr_bind_drop(b, key);
-    if (!hint[0] && sr_hint_section(b->root, key->text.p, path, sizeof path))
-        if (path[0])
-            snprintf(hint, sizeof hint, " in a %s; this key belongs under `%s`", section->name, path);
-        else
-            snprintf(hint, sizeof hint, " in a %s; this key belongs at the top level", section->name);
-    else if (!hint[0])
-        snprintf(hint, sizeof hint, " in a %s", section->name);
-    sr_bind_unsupported(b, key, "unknown key `%.60s`%s", key->text.p, hint);
+    if (hint[0])
+        sr_bind_unsupported(b, key, "unknown key `%.60s`%s", key->text.p, hint);
+    else if (!sr_hint_section(b->root, key->text.p, path, sizeof path))
+        sr_bind_unsupported(b, key, "unknown key `%.60s` in %s%s%s", key->text.p, article(section->name),
+                            section->name, sr_hint_keys(section, hint, sizeof hint));
+    else
+        sr_bind_unsupported(b, key, "unknown key `%.60s` in %s%s; this key belongs %s%s%s", key->text.p,
+                            article(section->name), section->name, path[0] ? "under `" : "at the top level",
+                            path, path[0] ? "`" : "");
 }
 
 static void check_required(struct sr_binder *b, const struct sr_section *section,

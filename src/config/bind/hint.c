@@ -81,3 +81,13 @@ bool sr_hint_section(const struct sr_section *root, const char *key, char *path,
     }
     return false;
 }
+
+const char *sr_hint_keys(const struct sr_section *section, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "; it has");
+    for (size_t i = 0; i < section->n_fields && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s `%s`", i ? "," : "", section->fields[i].key);
+    if (n >= size || section->n_fields < 2)
+        text[0] = 0;
+    return text;
+}

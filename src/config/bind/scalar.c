@@ -94,7 +94,7 @@ static void unknown_word(struct sr_binder *b, const struct sr_field *field, cons
                                   word->word);
     }
     (field->flags & SR_FIELD_DROPPABLE ? sr_bind_unsupported : sr_bind_error)(
-        b, node, "`%s`: unknown value `%.60s`%.220s", field->key, node->text.p, hint);
+        b, node, "`%s`: unknown value `%.60s`%s", field->key, node->text.p, hint);
 }
 
 static void bind_word(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,

@@ -318,9 +318,9 @@ static void cpu_budget_is_positive(void **state)
 static void long_errors_are_cut_between_words(void **state)
 {
     struct sr_err err = {0};
-    char words[512] = "", letters[512];
+    char words[SR_ERR_MESSAGE_MAX + 64] = "", letters[SR_ERR_MESSAGE_MAX + 64];
     (void)state;
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < 70; i++)
         strcat(words, "wo\xc3\xb6rd, ");
     (void)sr_err_set(&err, SR_EPARSE, "%s", words);
     size_t n = strlen(err.message);
@@ -328,7 +328,7 @@ static void long_errors_are_cut_between_words(void **state)
     assert_string_equal(err.message + n - 10, "wo\xc3\xb6rd ...");
     memset(letters, 'x', sizeof letters - 1);
     letters[sizeof letters - 1] = '\0';
-    for (size_t at = 310; at < 320; at++) {
+    for (size_t at = SR_ERR_MESSAGE_MAX - 10; at < SR_ERR_MESSAGE_MAX; at++) {
         memcpy(letters + at, "\xe2\x82\xac", 3);
         (void)sr_err_set(&err, SR_EPARSE, "%s", letters);
         n = strlen(err.message);

@@ -71,6 +71,10 @@ static void test_keys(void **state)
                  "under `routing`");
     config_error("version: v0.3\nrouting: {listeners: []}\n", 2, 11, "this key belongs at the top level");
     config_error("version: v0.3\nrouting: {zzzz: 1}\n", 2, 11, "unknown key `zzzz` in a routing");
+    config_error("version: v0.3\nrouting: {signals: {hallucination: []}}\n", 2, 21,
+                 "unknown key `hallucination` in signals; it has `keywords`, `domains`, ");
+    config_error("version: v0.3\nrouting: {signals: {events: [{name: e, zzzz: 1}]}}\n", 2, 40,
+                 "unknown key `zzzz` in an event rule; it has `name`, ");
     config_error("version: v0.3\nrouting: {signals: {classifiers: [{name: r}]}}\n", 2, 21,
                  "`classifiers` is not supported by this version of semroute");
     config_error("version: v0.3\nglobal: {router: {model_selection: {method: kmeans}}}\n", 2, 45,
@@ -331,6 +335,8 @@ static void test_decisions(void **state)
                    55, "`use_reasoning` changes nothing");
     config_error(DECISION("rules: {type: domain, name: maht}"), 8, 43,
                  "no rule `maht` in routing.signals.domains, did you mean `math`?");
+    config_error(DECISION("rules: {type: hallucination, name: h}"), 8, 29,
+                 "`reask`, `preference`, `complexity`, `kb`, `workload`, `projection`, `always`");
     config_error(DECISION("rules: {type: keyword, name: math}"), 8, 44,
                  "no rule `math` in routing.signals.keywords");
     config_error(DECISION("rules: {type: domian, name: math}"), 8, 29, "did you mean `domain`?");
