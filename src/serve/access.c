@@ -115,15 +115,27 @@ static bool refuse(struct sr_access_refusal *refusal, int status, const char *me
     return false;
 }
 
+static bool refuse_without_token(struct sr_access_refusal *refusal)
+{
+    return refuse(refusal, 401,
+                  "Send `authorization: Bearer TOKEN` with a token of global.semroute.admin or of "
+                  "global.services.management_api that may do this.");
+}
+
+bool sr_access_admits_metrics(const struct sr_config_access *access, const struct sr_http_head *head,
+                              struct sr_access_refusal *refusal)
+{
+    return !sr_access_needs_token(access) || sr_access_has_token(access, head) ||
+           refuse_without_token(refusal);
+}
+
 bool sr_access_admits(const struct sr_config_access *access, const struct sr_http_head *head, bool loopback,
                       struct sr_access_refusal *refusal)
 {
     if (sr_access_has_token(access, head))
         return true;
     if (sr_access_needs_token(access))
-        return refuse(refusal, 401,
-                      "Send `authorization: Bearer TOKEN` with a token of global.semroute.admin or of "
-                      "global.services.management_api that may do this.");
+        return refuse_without_token(refusal);
     if (!loopback && !access->admin_open)
         return refuse(refusal, 403,
                       "This listener is reachable from other machines: set global.semroute.admin.token, or "

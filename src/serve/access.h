@@ -30,6 +30,11 @@ bool sr_access_needs_token(const struct sr_config_access *access);
 bool sr_access_admits(const struct sr_config_access *access, const struct sr_http_head *head, bool loopback,
                       struct sr_access_refusal *refusal);
 
+/* May this request read /metrics of the gateway, which is open but where the listeners need a token? False:
+ * `refusal` is filled. */
+bool sr_access_admits_metrics(const struct sr_config_access *access, const struct sr_http_head *head,
+                              struct sr_access_refusal *refusal);
+
 /* Is this host of a listener's address ("" = every address) a loopback address? */
 bool sr_access_is_loopback(const char *host);
 

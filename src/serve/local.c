@@ -32,17 +32,26 @@ static bool metrics(const struct sr_local_state *state, struct sr_local_page *pa
            sr_expose_end(form, body) == SR_OK;
 }
 
+static bool reads(struct sr_bytes method)
+{
+    return sr_bytes_eq(method, SR_LIT("GET")) || sr_bytes_eq(method, SR_LIT("HEAD"));
+}
+
+bool sr_local_is_metrics(struct sr_bytes method, struct sr_bytes path)
+{
+    return reads(method) && sr_bytes_eq(path, SR_LIT("/metrics"));
+}
+
 bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method, struct sr_bytes path,
                      struct sr_local_page *page, struct sr_buf *body)
 {
-    if (path.n < 6 || path.n > 8 ||
-        (!sr_bytes_eq(method, SR_LIT("GET")) && !sr_bytes_eq(method, SR_LIT("HEAD"))))
+    if (path.n < 6 || path.n > 8 || !reads(method))
         return false;
     if (sr_bytes_eq(path, SR_LIT("/health")))
         return health(state, page, body);
     if (sr_bytes_eq(path, SR_LIT("/ready")))
         return ready(state, page, body);
-    return state->metrics && sr_bytes_eq(path, SR_LIT("/metrics")) && metrics(state, page, body);
+    return state->metrics && sr_local_is_metrics(method, path) && metrics(state, page, body);
 }
 
 static const char *code_of(int status)

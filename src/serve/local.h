@@ -30,6 +30,9 @@ struct sr_local_state {
     struct sr_bytes accept; /* the client's Accept header: the format of /metrics */
 };
 
+/* Is this GET or HEAD of /metrics? */
+bool sr_local_is_metrics(struct sr_bytes method, struct sr_bytes path);
+
 /* Answers GET and HEAD of /health, /ready and /metrics into `body`: true with `page` filled. False when the
  * path is another one, or the page cannot be made. */
 bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method, struct sr_bytes path,

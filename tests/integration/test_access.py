@@ -118,7 +118,8 @@ def test_the_token(tmp_path):
                                 ({**good, "host": "in.cluster.svc", "origin": "https://panel.example", "content-type": "text/plain"}, 200)):
             assert request(gateway.api_port, "POST", CLASSIFY, TEXT, headers).status == status
             assert request(gateway.metrics_port, "GET", "/metrics", headers=headers).status == status
-            assert request(gateway.port, "GET", "/metrics", headers=headers).status == (404 if status == 401 else 200)
+            answer = request(gateway.port, "GET", "/metrics", headers=headers)
+            assert answer.status == status and (status == 200 or answer.json()["error"]["code"] == "token_required")
         for port in (gateway.port, gateway.api_port, gateway.metrics_port):
             assert request(port, "GET", "/health").status == 200
         assert "s3cret" not in gateway.output()

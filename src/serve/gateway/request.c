@@ -92,11 +92,20 @@ static void count_refused(struct sr_gateway *gateway, int status)
     }
 }
 
-/* Where the admin listeners have a token, the metrics have it here too. */
-static bool sees_metrics(const struct sr_config *config, const struct sr_http_head *head)
+/* Where the admin listeners need a token, /metrics needs it here too. True: the request was refused. */
+static bool refuse_metrics(struct sr_gateway *gateway, struct sr_http_request *request)
 {
-    const struct sr_config_access *access = &config->global.access;
-    return !sr_access_needs_token(access) || sr_access_has_token(access, head);
+    const struct sr_http_head *head = sr_http_request_head(request);
+    const struct sr_config_global *global = &gateway->config->global;
+    struct sr_access_refusal refusal;
+    if (!global->metrics || !sr_local_is_metrics(head->method, head->path) ||
+        sr_access_admits_metrics(&global->access, head, &refusal))
+        return false;
+    count_refused(gateway, refusal.status);
+    sr_runtime_log_refused(gateway->options.runtime, SR_DOOR_GATEWAY,
+                           sr_bytes_str(sr_http_request_peer(request)), refusal.status, refusal.message);
+    answer_error(request, refusal.status, refusal.message);
+    return true;
 }
 
 static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *request)
@@ -106,8 +115,7 @@ static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *r
                                    .service = "semroute",
                                    .draining = gateway->draining,
                                    .accept = sr_http_head_value(head, SR_LIT("accept")),
-                                   .metrics = gateway->config->global.metrics &&
-                                              sees_metrics(gateway->config, head)};
+                                   .metrics = gateway->config->global.metrics};
     struct sr_local_page page;
     struct sr_buf body;
     sr_buf_init(&body, SR_LOCAL_METRICS_MAX);
@@ -196,7 +204,7 @@ static void on_request(void *ctx, struct sr_http_request *request)
 {
     struct sr_gateway_listener *listener = ctx;
     if (sr_cors_answer(&listener->gateway->config->global.gateway, request) ||
-        answer_locally(listener->gateway, request))
+        refuse_metrics(listener->gateway, request) || answer_locally(listener->gateway, request))
         return;
     struct sr_call *call = call_new(listener, request);
     if (!call) {
