@@ -36,6 +36,28 @@ static enum sr_admission admit_body(const struct sr_head *head, const struct sr_
     return SR_ADMIT_REFUSED;
 }
 
+static void refuse_unknown(const struct sr_config *config, struct sr_bytes path, struct sr_refusal *refusal)
+{
+    int n = (int)(path.n < PATH_SHOWN ? path.n : PATH_SHOWN);
+    switch (sr_endpoint_slip(config, path)) {
+    case SR_SLIP_NO_VERSION:
+        sr_refuse(refusal, 404, "endpoint_not_found", NULL,
+                  "endpoint not found: %.*s; did you mean /v1%.*s? The client's base URL has to end with /v1",
+                  n, path.p, n, path.p);
+        return;
+    case SR_SLIP_TWO_VERSIONS:
+        sr_refuse(refusal, 404, "endpoint_not_found", NULL,
+                  "endpoint not found: %.*s; did you mean %.*s? The client's base URL has to end without /v1",
+                  n, path.p, n - 3, path.p + 3);
+        return;
+    case SR_SLIP_NONE:
+        break;
+    }
+    sr_refuse(refusal, 404, "endpoint_not_found", NULL,
+              "endpoint not found: %.*s is not among the forwarded endpoints (global.semroute.endpoints)", n,
+              path.p);
+}
+
 enum sr_admission sr_admit(const struct sr_config *config, const struct sr_head *head, uint64_t max_body,
                            const struct sr_dialect_ops **dialect, struct sr_bytes *rest,
                            struct sr_refusal *refusal)
@@ -54,9 +76,7 @@ enum sr_admission sr_admit(const struct sr_config *config, const struct sr_head 
     case SR_ENDPOINT_OPTIONS:
         return SR_ADMIT_OPTIONS;
     case SR_ENDPOINT_NOT_FOUND:
-        sr_refuse(refusal, 404, "endpoint_not_found", NULL,
-                  "endpoint not found: %.*s is not among the forwarded endpoints (global.semroute.endpoints)",
-                  (int)(head->path.path.n < PATH_SHOWN ? head->path.path.n : PATH_SHOWN), head->path.path.p);
+        refuse_unknown(config, head->path.path, refusal);
         return SR_ADMIT_REFUSED;
     case SR_ENDPOINT_WRONG_METHOD:
         sr_refuse(refusal, 405, "method_not_allowed", NULL, "method not allowed: use %.*s", (int)rest->n,

@@ -4,6 +4,10 @@
 #include "config/endpoints.h"
 #include "dialect/registry.h"
 
+#include <stdio.h>
+
+#define SERVED_MAX 128 /* bytes of a path that a slip is looked for in */
+
 /* A stored response: its id has no slash; of what may follow only the items are known. */
 static enum sr_endpoint stored(struct sr_bytes method, bool get, struct sr_bytes id, struct sr_bytes *rest)
 {
@@ -56,4 +60,23 @@ enum sr_endpoint sr_endpoint_find(const struct sr_config *config, struct sr_byte
             : sr_bytes_eq(*rest, SR_LIT("GET")) ? SR_LIT("GET, HEAD, OPTIONS")
                                                 : SR_LIT("GET, HEAD, DELETE, OPTIONS");
     return SR_ENDPOINT_OPTIONS;
+}
+
+static bool is_served(const struct sr_config *config, struct sr_bytes path)
+{
+    return sr_bytes_eq(path, SR_LIT("/v1/models")) || sr_config_forwards(config, path);
+}
+
+enum sr_endpoint_slip sr_endpoint_slip(const struct sr_config *config, struct sr_bytes path)
+{
+    static const struct sr_bytes version = {"/v1", 3};
+    char versioned[SERVED_MAX + 8];
+    if (path.n > SERVED_MAX)
+        return SR_SLIP_NONE;
+    int n = snprintf(versioned, sizeof versioned, "/v1%.*s", (int)path.n, path.p);
+    if (is_served(config, sr_bytes_of(versioned, (size_t)n)))
+        return SR_SLIP_NO_VERSION;
+    bool twice = sr_bytes_starts_with(path, version) &&
+                 is_served(config, sr_bytes_of(path.p + version.n, path.n - version.n));
+    return twice ? SR_SLIP_TWO_VERSIONS : SR_SLIP_NONE;
 }

@@ -24,4 +24,8 @@ enum sr_endpoint sr_endpoint_find(const struct sr_config *config, struct sr_byte
                                   struct sr_bytes path, const struct sr_dialect_ops **dialect,
                                   struct sr_bytes *rest);
 
+/* What a path that is not served lacks, or has too much of, to be one that is. */
+enum sr_endpoint_slip { SR_SLIP_NONE, SR_SLIP_NO_VERSION /* "/v1" before it */, SR_SLIP_TWO_VERSIONS };
+enum sr_endpoint_slip sr_endpoint_slip(const struct sr_config *config, struct sr_bytes path);
+
 #endif

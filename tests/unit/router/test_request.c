@@ -148,6 +148,34 @@ static void test_endpoints(void **state)
     }
 }
 
+static void test_slips_of_base_urls(void **state)
+{
+    (void)state;
+    static const char *few[] = {"/v1/completions", "/v1/own/thing"};
+    struct sr_config plain = {0}, narrow = {0};
+    narrow.global.access.endpoints = (struct sr_strings){few, 2};
+    const struct {
+        const struct sr_config *config;
+        const char *path;
+        enum sr_endpoint_slip slip;
+    } cases[] = {
+        {&plain, "/chat/completions", SR_SLIP_NO_VERSION},
+        {&plain, "/messages", SR_SLIP_NO_VERSION},
+        {&plain, "/models", SR_SLIP_NO_VERSION},
+        {&plain, "/v1/v1/messages", SR_SLIP_TWO_VERSIONS},
+        {&plain, "/v1/v1/models", SR_SLIP_TWO_VERSIONS},
+        {&plain, "/v1/v1/v1/messages", SR_SLIP_NONE},
+        {&plain, "/own/thing", SR_SLIP_NONE},
+        {&plain, "/sleep", SR_SLIP_NONE},
+        {&plain, "/v1", SR_SLIP_NONE},
+        {&plain, "", SR_SLIP_NONE},
+        {&narrow, "/own/thing", SR_SLIP_NO_VERSION},
+        {&narrow, "/chat/completions", SR_SLIP_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(sr_endpoint_slip(cases[i].config, sr_bytes_str(cases[i].path)), cases[i].slip);
+}
+
 /* Each dialect's endpoint is forwarded where the configuration does not say otherwise. */
 static void test_dialects_are_endpoints(void **state)
 {
@@ -175,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_decoded_size),
         cmocka_unit_test(test_endpoints),
+        cmocka_unit_test(test_slips_of_base_urls),
         cmocka_unit_test(test_dialects_are_endpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
