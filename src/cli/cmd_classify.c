@@ -15,11 +15,11 @@
 #define TEXT_MAX ((size_t)256 << 20)
 #define SHOWN    5 /* labels in the picture for people */
 
-static struct sr_tiers tiers;
+static struct sr_tiers tiers = {.tasks = SR_TASKS};
 static const char *jsonl;
 static bool json;
 static const struct sr_option options[] = {
-    SR_TIERS_OPTIONS(tiers),
+    SR_TIERS_OPTIONS(tiers, SR_TASKS),
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
     {"jsonl", SR_OPTION_TEXT, &jsonl, "FILE",
      "classify `text` of each line; one JSON line each; - is standard input"},

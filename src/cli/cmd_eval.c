@@ -16,12 +16,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct sr_eval_options what;
+#define TASKS "domain, jailbreak, pii or selection"
+
+static struct sr_eval_options what = {.tiers = {.tasks = TASKS}};
 static const char *threshold, *skip, *types, *group;
 static bool json;
 static struct sr_eval_selection_options selection = {.seed = 1};
 static const struct sr_option options[] = {
-    SR_TIERS_OPTIONS(what.tiers),
+    SR_TIERS_OPTIONS(what.tiers, TASKS),
     {"threshold", SR_OPTION_TEXT, &threshold, "T",
      "jailbreak, pii: the score from which a finding counts, default 0.7"},
     {"skip", SR_OPTION_TEXT, &skip, "LABELS", "leave out rows with these labels (a,b,c)"},

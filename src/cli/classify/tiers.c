@@ -137,7 +137,7 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *given, s
         return false;
     bool folder = is_folder(tiers->encoder.model);
     if (strcmp(tiers->task, "domain") != 0 && !folder) {
-        *code = sr_cmd_misuse(usage, "task `%.40s` is not supported; this version has: domain", tiers->task);
+        *code = sr_cmd_misuse(usage, "task `%.40s` is not supported: it is %s", tiers->task, tiers->tasks);
         return false;
     }
     bool has_neural = !tiers->encoder.model && (tiers->neural || sr_signal_has_neural());

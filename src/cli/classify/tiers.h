@@ -16,13 +16,17 @@
 
 struct sr_tiers {
     const char *task, *tier;            /* as given; NULL = not given */
+    const char *tasks;                  /* that the command has, for messages: "domain, jailbreak or pii" */
     const char *neural;                 /* folder or name of heads; NULL: "neural" */
     const char *attack;                 /* label of the model that means an attack; NULL: its words say */
     struct sr_cli_encoder_args encoder; /* its `model` is a file for the linear tier */
 };
 
-#define SR_TIERS_OPTIONS(tiers)                                                                              \
-    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "the task: domain, jailbreak or pii"},                   \
+#define SR_TASKS "domain, jailbreak or pii"
+
+/* `names`: those of the command's tasks, a literal. */
+#define SR_TIERS_OPTIONS(tiers, names)                                                                       \
+    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "the task: " names},                                     \
         {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both|cascade",                              \
          "which tier answers, default cascade, as in serve; neural where --model is a folder"},              \
         {"model", SR_OPTION_TEXT, &(tiers).encoder.model, "FILE|DIR",                                        \
