@@ -2,6 +2,8 @@
  */
 #include "config/endpoints.h"
 
+#include <string.h>
+
 static const char *const inference[] = {
     "/v1/chat/completions",
     "/v1/completions",
@@ -49,6 +51,21 @@ bool sr_config_forwards(const struct sr_config *config, struct sr_bytes path)
             return true;
     }
     return list->count == 0 && is_inference(path);
+}
+
+static bool ends_with(struct sr_bytes path, const char *end)
+{
+    size_t n = strlen(end);
+    return path.n >= n && memcmp(path.p + path.n - n, end, n) == 0;
+}
+
+const char *sr_endpoint_at_end(struct sr_bytes path)
+{
+    static const char models[] = "/v1/models", chat[] = "/chat/completions";
+    for (size_t i = 0; i < sizeof inference / sizeof inference[0]; i++)
+        if (strncmp(inference[i], "/v1/", 4) == 0 && ends_with(path, inference[i]))
+            return inference[i];
+    return ends_with(path, models) ? models : ends_with(path, chat) ? chat : NULL;
 }
 
 bool sr_endpoint_is_valid(struct sr_bytes item)

@@ -15,6 +15,9 @@
 /* Is this path, in its normal form and without the query, forwarded? */
 bool sr_config_forwards(const struct sr_config *config, struct sr_bytes path);
 
+/* The endpoint of inference, below /v1 or chat completions without it, that a path ends with; NULL: none. */
+const char *sr_endpoint_at_end(struct sr_bytes path);
+
 /* Can a path in its normal form be equal to this item? Then it may be in the list. */
 bool sr_endpoint_is_valid(struct sr_bytes item);
 

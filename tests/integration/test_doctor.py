@@ -95,6 +95,25 @@ def test_keys_of_upstreams(tmp_path, key, state):
     assert key not in json.dumps(found), "keys stay out of what is printed"
 
 
+def test_a_path_without_a_list_of_models(start, tmp_path):
+    """A path that is wrong and a backend without a name: what is asked is told."""
+    port = start.mock().port
+    path = tmp_path / "semroute.yaml"
+    listener = free_ports(2)
+    away = listener + 1
+    path.write_text(yaml.safe_dump({
+        "version": "v0.3", "listeners": [{"address": "127.0.0.1", "port": listener}],
+        "providers": {"defaults": {"default_model": "one"}, "models": [{"name": "one", "backend_refs": [
+            {"base_url": f"http://127.0.0.1:{port}/v1/chat/completions"}, {"endpoint": f"127.0.0.1:{away}"}]}]}}), encoding="utf-8")
+    found = findings(path, code=1)
+    asked, refused = sorted(of(found, "upstream"), key=lambda f: f["state"], reverse=True)
+    assert asked["state"] == "warning" and "write only what stands before /v1" in asked["advice"], asked
+    assert f"one: 127.0.0.1:{port} at http://127.0.0.1:{port}/v1/chat/completions/v1/models answers with 404" == asked["text"]
+    assert refused["text"].startswith(f"one: 127.0.0.1:{away} (http): "), refused
+    assert [f["text"] for f in of(found, "port")][0] == f"127.0.0.1:{listener} is free"
+    assert any("which is added to it" in f["text"] for f in of(found, "config")), found
+
+
 def test_a_wrong_configuration(tmp_path):
     path = tmp_path / "wrong.yaml"
     path.write_text("version: v0.3\nlisteners: []\nnonsense: 1\n", encoding="utf-8")

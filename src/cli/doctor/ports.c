@@ -8,24 +8,26 @@
 #include <string.h>
 #include <unistd.h>
 
+/* `what` may be "": a listener without a name. */
 static void try_port(struct sr_diagnosis *d, const char *what, const char *host, int port)
 {
     struct sr_err err = {0};
+    const char *space = what[0] ? " " : "";
     int fd, rc = sr_listen_open(host, (uint16_t)port, 1, &fd, NULL, &err);
     if (rc == SR_OK)
         close(fd);
     const char *shown = host[0] ? host : "*";
     if (rc == SR_OK)
-        sr_diagnosis_add(d, SR_CONDITION_GOOD, "port", NULL, "%s %s:%d is free", what, shown, port);
+        sr_diagnosis_add(d, SR_CONDITION_GOOD, "port", NULL, "%s%s%s:%d is free", what, space, shown, port);
     else if (rc == SR_EBUSY)
         sr_diagnosis_add(d, SR_CONDITION_WARNING, "port",
-                         "good when the router runs already, else another port", "%s %s:%d is in use", what,
-                         shown, port);
+                         "good when the router runs already, else another port", "%s%s%s:%d is in use", what,
+                         space, shown, port);
     else
         sr_diagnosis_add(d, SR_CONDITION_BAD, "port",
                          "an address of this machine, and for ports below 1024 the "
                          "capability CAP_NET_BIND_SERVICE",
-                         "%s %s:%d: %s", what, shown, port, err.message);
+                         "%s%s%s:%d: %s", what, space, shown, port, err.message);
 }
 
 void sr_doctor_ports(struct sr_diagnosis *diagnosis, const struct sr_config *config)

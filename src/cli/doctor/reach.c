@@ -46,9 +46,27 @@ static void done(struct attempt *attempt)
 
 /* ---- backends ---- */
 
+#define TARGET_MAX  1024
+#define ADDRESS_MAX 280
+
+/* The path of the models list, with its query. */
+static void put_target(const struct sr_config_backend *backend, char out[TARGET_MAX])
+{
+    snprintf(out, TARGET_MAX, "%s%s/models%s%s", backend->base_path, backend->unversioned ? "" : "/v1",
+             backend->query[0] ? "?" : "", backend->query);
+}
+
+/* The backend's name, else its address. */
+static const char *name_of(const struct sr_config_backend *backend, char address[ADDRESS_MAX])
+{
+    snprintf(address, ADDRESS_MAX, "%s:%d", backend->host, backend->port);
+    return backend->name[0] ? backend->name : address;
+}
+
 static void tell_status(const struct attempt *a)
 {
     struct sr_diagnosis *d = a->reach->diagnosis;
+    char address[ADDRESS_MAX], target[TARGET_MAX] = "";
     const char *advice = NULL;
     enum sr_condition condition = SR_CONDITION_GOOD;
     if (a->status == 401 || a->status == 403) {
@@ -56,12 +74,19 @@ static void tell_status(const struct attempt *a)
         advice = sr_config_backend_has_key(a->backend)
                      ? "its api_key is refused"
                      : "it wants a key: the clients', or an api_key of the backend";
+    } else if (a->status == 404) {
+        condition = SR_CONDITION_WARNING;
+        advice =
+            "good when it has no list of models, else the path of its base_url is wrong: write only what "
+            "stands before /v1";
+        put_target(a->backend, target);
     } else if (a->status >= 500) {
         condition = SR_CONDITION_WARNING;
         advice = "it is there, but does not answer as it should: look at its log";
     }
-    sr_diagnosis_add(d, condition, "upstream", advice, "%s: %s at %s://%s:%d answers with %d", a->model->name,
-                     a->backend->name, a->backend->scheme, a->backend->host, a->backend->port, a->status);
+    sr_diagnosis_add(d, condition, "upstream", advice, "%s: %s at %s://%s:%d%.128s answers with %d",
+                     a->model->name, name_of(a->backend, address), a->backend->scheme, a->backend->host,
+                     a->backend->port, target, a->status);
 }
 
 static void on_head(void *ctx, const struct sr_http_head *head)
@@ -101,9 +126,11 @@ static const char *advice_for(int code)
 static void on_failed(void *ctx, const struct sr_client_error *error)
 {
     struct attempt *a = ctx;
+    char address[ADDRESS_MAX];
     a->fetch = NULL;
     sr_diagnosis_add(a->reach->diagnosis, SR_CONDITION_BAD, "upstream", advice_for(error->code),
-                     "%s: %s (%s): %s", a->model->name, a->backend->name, a->backend->scheme, error->text);
+                     "%s: %s (%s): %s", a->model->name, name_of(a->backend, address), a->backend->scheme,
+                     error->text);
     done(a);
 }
 
@@ -115,7 +142,7 @@ static int ask_backend(struct attempt *a)
     const struct sr_config_backend *backend = a->backend;
     struct sr_header headers[33];
     size_t n = 0;
-    char target[1024], key[8192];
+    char target[TARGET_MAX], key[8192];
     for (; n < backend->extra_headers.count && n < 32; n++)
         headers[n] = (struct sr_header){sr_bytes_str(backend->extra_headers.items[n].name),
                                         sr_bytes_str(backend->extra_headers.items[n].value)};
@@ -124,8 +151,7 @@ static int ask_backend(struct attempt *a)
                  backend->api_key);
         headers[n++] = (struct sr_header){sr_bytes_str(backend->auth_header), sr_bytes_str(key)};
     }
-    snprintf(target, sizeof target, "%s%s/models%s%s", backend->base_path, backend->unversioned ? "" : "/v1",
-             backend->query[0] ? "?" : "", backend->query);
+    put_target(backend, target);
     if (strcmp(backend->scheme, "https") == 0)
         a->tls = sr_upstream_tls_find(a->reach->tls, backend->tls_ca_file, backend->tls_verify);
     uint32_t ms = a->reach->timeout_ms;

@@ -3,6 +3,7 @@
 #include "config/section/section.h"
 
 #include "config/bind/value.h"
+#include "config/endpoints.h"
 #include "config/section/provider.h"
 
 #include <stdio.h>
@@ -143,6 +144,16 @@ static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
     return true;
 }
 
+static void check_path(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_bytes path)
+{
+    const struct sr_yaml_node *endpoint = given(node, "endpoint");
+    const char *known = sr_endpoint_at_end(path);
+    if (known)
+        sr_bind_warning(b, endpoint ? endpoint : given(node, "base_url"),
+                        "`%s` ends with `%s`, which is added to it: write only what stands before /v1",
+                        endpoint ? "endpoint" : "base_url", known);
+}
+
 static void finish_key(struct sr_binder *b, const struct sr_yaml_node *node,
                        struct sr_config_backend *backend)
 {
@@ -204,6 +215,7 @@ static void finish_backend(struct sr_binder *b, const struct sr_yaml_node *node,
     backend->host = sr_bind_dup(b, place.host);
     backend->port = place.port;
     backend->base_path = sr_bind_dup(b, place.path);
+    check_path(b, node, place.path);
 }
 
 static void prepare_backend(void *target)

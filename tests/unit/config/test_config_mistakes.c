@@ -155,6 +155,13 @@ static void test_backends(void **state)
     config_error(BACKEND("endpoint: 'a:1', base_url: 'http://a'"), 2, 75, "not both");
     config_error(BACKEND("endpoint: 'a?b'"), 2, 58, "expected `host:port`");
     config_problem(BACKEND("endpoint: a"), false, SR_PROBLEM_WARNING, 2, 58, "it is 80, the one of http");
+    config_problem(
+        BACKEND("base_url: 'http://a/v1/chat/completions'"), false, SR_PROBLEM_WARNING, 2, 58,
+        "`base_url` ends with `/v1/chat/completions`, which is added to it: write only what stands");
+    config_problem(BACKEND("endpoint: 'a:1/x/v1/embeddings/'"), false, SR_PROBLEM_WARNING, 2, 58,
+                   "`endpoint` ends with `/v1/embeddings`");
+    config_problem(BACKEND("base_url: 'http://a/openai/chat/completions'"), false, SR_PROBLEM_WARNING, 2, 58,
+                   "ends with `/chat/completions`");
     config_error(BACKEND("endpoint: 'a:0'"), 2, 58, "expected `host:port`");
     config_error(BACKEND("endpoint: 'a:65536'"), 2, 58, "expected `host:port`");
     config_error(BACKEND("endpoint: '::1:80'"), 2, 58, "IPv6 as `[::1]:8000`");
