@@ -4,6 +4,7 @@
 #include "base/hex.h"
 #include "cli/cmd.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/json_write.h"
 #include "config/bind/date.h"
@@ -142,5 +143,7 @@ int sr_cmd_keys(int argc, char **argv)
         return code;
     if (expires && !sr_date_read(sr_bytes_str(expires), &seconds))
         return sr_cmd_misuse(&sr_keys_usage, "--expires: expected 2027-01-31 or 2027-01-31T12:00:00Z");
+    if (expires && seconds <= (int64_t)(sr_clock_wall_ns() / SR_NS_PER_S))
+        return sr_cmd_misuse(&sr_keys_usage, "--expires: %s has passed", expires);
     return run();
 }

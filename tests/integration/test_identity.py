@@ -1,5 +1,6 @@
 """Who is asking: keys of clients, tenants with their models and guards, identity headers of trusted peers, files that rotate; through
 the gateway and through Envoy."""
+import datetime
 import hashlib
 import http.client
 import json
@@ -283,3 +284,25 @@ def test_keys_are_made(tmp_path):
     assert hashed.stdout == '- {"name":"client","sha256":"%s"}\n' % sha(ALICE)
     assert semroute("keys", "--hash", input="short").returncode == 1
     assert semroute("keys", "--expires", "soon").returncode == 2
+    passed = semroute("keys", "--expires", "2020-01-01")
+    assert passed.returncode == 2 and "2020-01-01 has passed" in passed.stderr and not passed.stdout
+
+
+def test_ends_of_keys_are_told(tmp_path):
+    """In `check` and `doctor`: of keys that have ended, and of those that do within 21 days."""
+    soon = datetime.date.today() + datetime.timedelta(days=5)
+    far = tmp_path / "keys.yaml"
+    far.write_text(json.dumps({"keys": [{"name": "older", "sha256": sha(BOB), "expires": "2020-01-31"}]}))
+    path = tmp_path / "semroute.yaml"
+    path.write_text(json.dumps({
+        "version": "v0.3", "providers": {"defaults": {"default_model": "m"}, "models": [{"name": "m", "backend_refs": [{"endpoint": "127.0.0.1:1"}]}]},
+        "global": {"semroute": {"identity": {"keys_file": str(far), "keys": [
+            {"name": "alice", "sha256": sha(ALICE), "expires": "2999-01-31"}, {"name": "new", "sha256": sha(NEW), "expires": str(soon)},
+            {"name": "old", "sha256": sha(OLD), "expires": "2020-01-31"}]}}}}))
+    checked = semroute("check", path)
+    assert checked.returncode == 0, checked.stdout
+    for words in ("warning: key `old` has expired: requests with it are refused (2020-01-31), and 1 more",
+                  f"warning: key `new` expires within 21 days ({soon})"):
+        assert words in checked.stdout, checked.stdout
+    assert "`alice`" not in checked.stdout
+    assert "key `old` has expired" in semroute("doctor", "-c", path).stdout

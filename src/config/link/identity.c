@@ -1,17 +1,20 @@
 /* Joins the keys of the configuration and of its file, and checks what they and the tenants name. */
 #include "config/link/identity.h"
 
+#include "base/clock.h"
 #include "base/read_file.h"
 #include "config/bind/bind.h"
 #include "config/bind/env.h"
 #include "config/bind/secret_file.h"
 #include "config/section/section.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FILE_MAX ((size_t)16 << 20)
 #define READ_MS  10000
+#define SOON_S   ((int64_t)21 * 86400) /* 21 days: time to make another key */
 
 /* ---- the file of keys ---- */
 
@@ -128,6 +131,37 @@ static void index_keys(struct sr_binder *b, const struct sr_yaml_node *at,
     check_names(b, at, identity);
 }
 
+/* ---- ends ---- */
+
+/* Warns of the first key that ends after `from` and until `to` (seconds since 1970), and says how many more
+ * do; `what` says what they do. */
+static void warn_ends(struct sr_binder *b, const struct sr_yaml_node *keys,
+                      const struct sr_config_identity *identity, int64_t from, int64_t to, const char *what)
+{
+    size_t first = 0, n = 0;
+    char more[32] = "";
+    for (size_t i = 0; i < identity->n_keys; i++) {
+        int64_t end = identity->keys[i].expires_s;
+        if (end != 0 && end > from && end <= to && n++ == 0)
+            first = i;
+    }
+    if (n == 0)
+        return;
+    const struct sr_yaml_node *node = sr_link_item(keys, first);
+    if (n > 1)
+        snprintf(more, sizeof more, ", and %zu more", n - 1);
+    sr_bind_warning(b, node ? node : keys, "key `%.60s` %s (%.40s)%s", identity->keys[first].name, what,
+                    identity->keys[first].expires, more);
+}
+
+static void check_ends(struct sr_binder *b, const struct sr_yaml_node *keys,
+                       const struct sr_config_identity *identity)
+{
+    int64_t now = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_S);
+    warn_ends(b, keys, identity, INT64_MIN, now, "has expired: requests with it are refused");
+    warn_ends(b, keys, identity, now, now + SOON_S, "expires within 21 days");
+}
+
 /* ---- names ---- */
 
 static void check_models(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
@@ -191,6 +225,7 @@ void sr_link_identity(struct sr_binder *b, const struct sr_yaml_node *root, stru
         key->tenant_at = sr_config_find_tenant(identity, sr_bytes_str(key->tenant));
         check_models(b, keys, config, &key->models, "key", key->name);
     }
+    check_ends(b, keys, identity);
     if (!b->problems->errors)
         index_keys(b, keys, identity);
 }

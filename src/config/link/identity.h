@@ -1,4 +1,5 @@
-/* Keys of clients and tenants: unique names, models and decisions that exist, and the index by digest. */
+/* Keys of clients and tenants: unique names, models and decisions that exist, ends, and the index by digest.
+ */
 #ifndef SR_CONFIG_LINK_IDENTITY_H
 #define SR_CONFIG_LINK_IDENTITY_H
 
