@@ -141,6 +141,24 @@ def test_eval_counts_right(tmp_path):
     assert semroute("eval", "--task", "domain", tmp_path / "none").returncode == 3
 
 
+def test_explain_shows_what_the_router_answers_itself(tmp_path):
+    """The message of an error and its code, and the content of a completion, as they are."""
+    said = 'Say "hi"\n C:\\new <it>: ' + "long " * 60 + "end"
+    path = tmp_path / "semroute.yaml"
+    path.write_text(json.dumps({
+        "version": "v0.3", "providers": {"defaults": {"default_model": "m"}, "models": [{"name": "m", "backend_refs": [{"endpoint": "127.0.0.1:1"}]}]},
+        "routing": {"signals": {"keywords": [{"name": "k", "operator": "OR", "keywords": ["hello"]}]},
+                    "decisions": [{"name": "d", "rules": {"type": "keyword", "name": "k"},
+                                   "plugins": [{"type": "fast_response", "configuration": {"message": said}}]}]}}))
+    refused = semroute("explain", "-c", path, "--model", 'a"b', "hello")
+    assert refused.returncode == 1 and 'model "a"b" is not available (model_not_found)' in refused.stdout, refused.stdout
+    text = [{"role": "user", "content": "hello"}]
+    for endpoint, body in (("chat/completions", {"messages": text}), ("completions", {"prompt": "hello"}),
+                           ("messages", {"messages": text, "max_tokens": 9}), ("responses", {"input": "hello"})):
+        shown = semroute("explain", "-c", path, "--path", f"/v1/{endpoint}", "--request", "-", input=json.dumps({"model": "auto", **body}))
+        assert shown.returncode == 0 and said.replace("\n", "\\n") in shown.stdout, (endpoint, shown.stdout)
+
+
 def test_explain_takes_text_pipe_and_request(tmp_path):
     by_text = semroute("explain", "-c", BUILTIN, "--json", TEXT)
     assert by_text.returncode == 0, by_text.stderr

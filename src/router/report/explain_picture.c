@@ -5,12 +5,15 @@
 #include "decide/explain.h"
 #include "router/report/explain_cache.h"
 #include "router/report/explain_ranking.h"
+#include "router/report/explain_reply.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define LABEL_WIDTH 10
 #define BAR_MAX     30
+#define REPLY_MAX   1000 /* bytes shown of what a reply says */
+#define REPLY_ROOM  256  /* for a code and its brackets */
 
 struct picture {
     struct sr_buf *out;
@@ -67,8 +70,8 @@ static void quoted(struct picture *pic, struct sr_bytes text, size_t max)
     if (!pic->rc)
         pic->rc = sr_buf_append_json(&clean, sr_bytes_of(text.p, n));
     for (size_t i = 0; i < clean.len && !pic->rc; i++) {
-        if (clean.data[i] == '\\' && clean.data[i + 1] == '"')
-            continue; /* quotes need no escape here */
+        if (clean.data[i] == '\\' && (clean.data[i + 1] == '"' || clean.data[i + 1] == '\\'))
+            i++; /* they need no escape here */
         pic->rc = sr_buf_append(pic->out, &clean.data[i], 1);
     }
     sr_buf_dispose(&clean);
@@ -280,6 +283,18 @@ static void draw_pool(struct picture *pic, const struct sr_record_pool *pool)
                             (unsigned long long)pool->answer_tokens);
 }
 
+static void draw_reply(struct picture *pic, struct sr_bytes reply)
+{
+    struct sr_buf said;
+    sr_buf_init(&said, reply.n + REPLY_ROOM);
+    if (!pic->rc)
+        pic->rc = sr_explain_reply(reply, &said);
+    indent(pic);
+    quoted(pic, sr_buf_view(&said), REPLY_MAX);
+    put(pic, "\n");
+    sr_buf_dispose(&said);
+}
+
 static void draw_verdict(struct picture *pic, const struct sr_explain *e)
 {
     const struct sr_record *r = e->record;
@@ -287,9 +302,7 @@ static void draw_verdict(struct picture *pic, const struct sr_explain *e)
     if (r->action == SR_ACTION_REPLY) {
         if (!pic->rc)
             pic->rc = sr_buf_printf(pic->out, "answered here with status %d\n", r->status);
-        indent(pic);
-        quoted(pic, r->reply, (size_t)(pic->width > 40 ? pic->width - LABEL_WIDTH - 2 : 30));
-        put(pic, "\n");
+        draw_reply(pic, r->reply);
         return;
     }
     put(pic, "→ ");
