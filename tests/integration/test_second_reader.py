@@ -67,6 +67,8 @@ def test_requests_and_streamed_answers(start, models, echo):
     while encoders(gateway) < 2 and time.monotonic() < end:
         time.sleep(0.05)
     assert encoders(gateway) == 2  # before any request
+    opened = [json.loads(line)["msg"] for line in gateway.output().splitlines() if '"event":"encoder_ready"' in line]
+    assert len(opened) == 2 and "multilingual-e5-small" in " ".join(opened), opened
     assert gateway.post(body(PLAIN)).json()["choices"][0]["message"]["content"] == "No."
     assert f'semroute_multilingual_bytes_total{{signal="jailbreak"}} {len(PLAIN)}' in gateway.metrics()
     assert 'semroute_second_reads_total{signal="jailbreak",outcome="read"} 1' in gateway.metrics()

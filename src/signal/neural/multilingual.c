@@ -53,7 +53,7 @@ static int open_neural(struct sr_multilingual *m, bool known, struct sr_neural *
     struct sr_encoder *encoder = NULL;
     options.text_bytes = m->text_bytes;
     int rc = known ? sr_model_store_find_encoder(m->models, m->folder, &how, &encoder)
-                   : sr_model_store_encoder(m->models, m->folder, &how, &encoder, err);
+                   : sr_signal_open_encoder(m->models, m->folder, heads, NULL, m->precision, &encoder, err);
     if (rc == SR_OK)
         rc = sr_model_store_neural(m->models, encoder, m->infer, &options, out, err);
     sr_encoder_unref(encoder);

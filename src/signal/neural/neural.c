@@ -77,8 +77,8 @@ bool sr_signal_wants_neural(const struct sr_config *config)
     return !is_named(wanted->encoder) && sr_signal_has_neural();
 }
 
-static int open_encoder(struct sr_model_store *models, const char *folder, const char *heads,
-                        const char *task, int precision, struct sr_encoder **out, struct sr_err *err)
+int sr_signal_open_encoder(struct sr_model_store *models, const char *folder, const char *heads,
+                           const char *task, int precision, struct sr_encoder **out, struct sr_err *err)
 {
     struct sr_encoder_options options = {
         .precision = (enum sr_precision)precision, .task = task, .heads = &heads, .n_heads = heads != NULL};
@@ -102,7 +102,7 @@ static int open_trunk(const struct sr_config *config, struct sr_model_store *mod
         rc = sr_locate_model(heads, is_named(wanted->neural) ? wanted->neural : DEFAULT_NEURAL, err);
     if (rc) /* not SR_ENOENT: the encoder exists, the configured neural classifier does not */
         return rc == SR_ENOENT ? SR_EINVAL : rc;
-    return open_encoder(models, folder, neural ? heads : NULL, NULL, precision, out, err);
+    return sr_signal_open_encoder(models, folder, neural ? heads : NULL, NULL, precision, out, err);
 }
 
 int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *models, struct sr_encoder **out,
@@ -119,7 +119,7 @@ int sr_signal_named_encoder(const struct sr_config *config, const char *name, st
     char folder[SR_LOCATE_MAX];
     int precision = config->global.inference.precision == SR_CONFIG_BF16 ? SR_CONFIG_BF16 : SR_CONFIG_INT8;
     int rc = sr_locate_model(folder, name, err);
-    return rc ? rc : open_encoder(models, folder, NULL, NULL, precision, out, err);
+    return rc ? rc : sr_signal_open_encoder(models, folder, NULL, NULL, precision, out, err);
 }
 
 static int make_neural(const struct sr_config *config, struct sr_model_store *models,
@@ -169,7 +169,8 @@ int sr_signal_own_neural(const struct sr_config *config, struct sr_model_store *
                          const char *task, struct sr_neural **out, struct sr_err *err)
 {
     struct sr_encoder *encoder = NULL;
-    int rc = open_encoder(models, folder, NULL, task, config->global.inference.precision, &encoder, err);
+    int rc =
+        sr_signal_open_encoder(models, folder, NULL, task, config->global.inference.precision, &encoder, err);
     struct sr_neural_options options = sr_neural_own_defaults();
     if (rc == SR_OK)
         rc = make_neural(config, models, encoder, &options, out, err);

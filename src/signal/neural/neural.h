@@ -17,6 +17,13 @@
 int sr_signal_infer(const struct sr_config *config, struct sr_model_store *models, struct sr_infer **out,
                     struct sr_err *err) SR_WARN_UNUSED;
 
+/* The encoder of a folder, with the heads of another one (NULL: none) or with the classifier of its own for
+ * `task` (NULL: none), in a precision of enum sr_config_precision; the reference is the caller's. Logs
+ * `encoder_ready` when it was opened, not when the store had it. */
+int sr_signal_open_encoder(struct sr_model_store *models, const char *folder, const char *heads,
+                           const char *task, int precision, struct sr_encoder **out,
+                           struct sr_err *err) SR_WARN_UNUSED;
+
 /* The encoder, with the neural classifier's heads if the configuration needs them and both have one
  * precision; the reference is the caller's. SR_ENOENT: none is configured and the default one is missing. */
 int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *models, struct sr_encoder **out,
