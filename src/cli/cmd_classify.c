@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "base/log.h"
 #include "cli/classify/guards.h"
 #include "cli/classify/tiers.h"
 #include "cli/rows.h"
@@ -218,6 +219,7 @@ int sr_cmd_classify(int argc, char **argv)
         return code;
     if (jsonl && operands.count)
         return sr_cmd_misuse(&sr_classify_usage, "give TEXT or --jsonl, not both");
+    sr_log_set_level(SR_LOG_WARN); /* a model that opens is no news here */
     if (sr_is_guard_task(&tiers)) {
         struct sr_guards guards;
         if (!sr_guard_task_open(&sr_classify_usage, &tiers, &guards, &code))

@@ -5,6 +5,7 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/utf8.h"
 #include "cli/classify/guards.h"
 #include "cli/eval/eval.h"
@@ -253,6 +254,7 @@ int sr_cmd_eval(int argc, char **argv)
         return eval_selection(&operands);
     if (!read_threshold(&code) || !read_types(&code) || !check_group(&code))
         return code;
+    sr_log_set_level(SR_LOG_WARN); /* a model that opens is no news here */
     what.usage = &sr_eval_usage;
     struct evaluation e = {.ops = ops_of(&what.tiers)};
     for (size_t i = 0; i < SR_TALLY_RATES; i++) {

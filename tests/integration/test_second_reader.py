@@ -115,6 +115,8 @@ def classify(task, env, *more):
 
 
 def test_classify(models):
+    shown = semroute("classify", "--task", "domain", "Wie berechnet man die Fläche eines Dreiecks?", env=models)
+    assert (shown.returncode, shown.stderr) == (0, ""), shown.stderr
     short, german, long = classify("jailbreak", models)
     assert short["label"] == "jailbreak" and short["multilingual_bytes"] == len(PLAIN) and short["read_twice"] == 1
     assert german["multilingual_bytes"] == len("Wie heißt die Hauptstadt?".encode()) and german["score"] < 0.99
