@@ -51,3 +51,14 @@ def test_commands():
     assert "\n".join(commands) in re.sub(r" +\n", "\n", page)
     for command in commands:
         assert f"\n## {command.split()[1]}\n" in page or command.split()[1] == "version"
+
+
+def test_transcripts_of_commands():
+    """The models that are built in, and why the example of `explain` is routed as it is."""
+    page = (DOCS / "cli.md").read_text()
+    built_in = [line for line in semroute("models", "list").stdout.splitlines() if line.endswith("built in")]
+    assert len(built_in) == 2 and [line for line in built_in if line not in page] == []
+    text, = re.findall(r'^\$ semroute explain "(.*)"$', page, re.M)
+    shown = semroute("explain", "-c", ROOT / "src" / "config" / "builtin.yaml", text).stdout
+    for part in (r"^decision  .*\n +.*$", r"^verdict  .*\n.*\n.*$"):
+        assert re.search(part, shown, re.M).group() in page, shown
