@@ -26,11 +26,16 @@ const char *sr_config_domain_label(struct sr_bytes name)
     return NULL;
 }
 
+void sr_link_try_labels(struct sr_nearest *nearest)
+{
+    for (const char *const *label = labels; *label; label++)
+        sr_nearest_try(nearest, *label);
+}
+
 static const char *label_hint(struct sr_bytes name, char *text, size_t size)
 {
     struct sr_nearest nearest = {.word = name};
-    for (const char *const *label = labels; *label; label++)
-        sr_nearest_try(&nearest, *label);
+    sr_link_try_labels(&nearest);
     return sr_nearest_hint(&nearest, text, size);
 }
 

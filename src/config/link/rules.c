@@ -2,6 +2,7 @@
 #include "config/link/rules.h"
 
 #include "config/bind/hint.h"
+#include "config/link/domains.h"
 #include "config/link/names.h"
 #include "config/section/section.h"
 
@@ -124,6 +125,13 @@ static bool link_workload(struct sr_binder *b, const struct sr_yaml_node *at, co
     return false;
 }
 
+/* Without declared domains a condition names labels of the built-in classifier. */
+static bool takes_labels(const struct sr_yaml_node *routing, const char *type)
+{
+    const struct sr_yaml_node *domains = sr_yaml_get(sr_yaml_get(routing, "signals"), "domains");
+    return strcmp(type, "domain") == 0 && (!domains || domains->count == 0);
+}
+
 bool sr_link_rule_name(struct sr_binder *b, const struct sr_yaml_node *at, const struct sr_config *config,
                        const struct sr_yaml_node *routing, const char *type, const char *rule)
 {
@@ -143,8 +151,16 @@ bool sr_link_rule_name(struct sr_binder *b, const struct sr_yaml_node *at, const
     enum found is = find(b, config, routing, list, &nearest);
     if (is)
         return is == FOUND_WHOLE;
+    bool labels = !b->shared && takes_labels(routing, type);
+    if (labels)
+        sr_link_try_labels(&nearest);
     sr_nearest_hint(&nearest, hint, sizeof hint);
-    if (band)
+    if (labels)
+        sr_bind_unsupported(b, at,
+                            "no rule `%.60s` in routing.signals.domains; without rules there, labels of the "
+                            "domain classifier may be named%s",
+                            rule, hint);
+    else if (band)
         sr_bind_unsupported(b, at, "no output `%.60s` in routing.projections.mappings%s", rule, hint);
     else
         sr_bind_unsupported(b, at, "no rule `%.60s` in routing.signals.%s%s", rule, list->key, hint);

@@ -342,6 +342,10 @@ static void test_decisions(void **state)
                    55, "`use_reasoning` changes nothing");
     config_error(DECISION("rules: {type: domain, name: maht}"), 8, 43,
                  "no rule `maht` in routing.signals.domains, did you mean `math`?");
+    config_error(CONFIG_MODELS "routing: {decisions: [{name: d, rules: {type: domain, name: maths}}]}\n", 5,
+                 61,
+                 "no rule `maths` in routing.signals.domains; without rules there, labels of the domain "
+                 "classifier may be named, did you mean `math`?");
     config_error(DECISION("rules: {type: hallucination, name: h}"), 8, 29,
                  "`reask`, `preference`, `complexity`, `kb`, `workload`, `projection`, `always`");
     config_error(DECISION("rules: {type: keyword, name: math}"), 8, 44,
