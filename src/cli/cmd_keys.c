@@ -22,7 +22,7 @@ static const struct sr_option options[] = {
     {"tenant", SR_OPTION_TEXT, &tenant, "NAME", "the tenant of its requests"},
     {"user", SR_OPTION_TEXT, &user, "NAME", "the user, else the key's name"},
     {"models", SR_OPTION_TEXT, &models, "A,B", "the models that it may use, with commas"},
-    {"expires", SR_OPTION_TEXT, &expires, "DATE", "when it ends: 2027-01-31 or 2027-01-31T12:00:00Z"},
+    {"expires", SR_OPTION_TEXT, &expires, "DATE", "when it ends: 2030-01-31 or 2030-01-31T12:00:00Z"},
     {"hash", SR_OPTION_FLAG, &hash, NULL, "read a key from standard input instead of making one"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document: the key and its entry"},
 };
@@ -142,7 +142,7 @@ int sr_cmd_keys(int argc, char **argv)
     if (!sr_cmd_begin(&sr_keys_usage, argc, argv, 0, &operands, &code))
         return code;
     if (expires && !sr_date_read(sr_bytes_str(expires), &seconds))
-        return sr_cmd_misuse(&sr_keys_usage, "--expires: expected 2027-01-31 or 2027-01-31T12:00:00Z");
+        return sr_cmd_misuse(&sr_keys_usage, "--expires: expected 2030-01-31 or 2030-01-31T12:00:00Z");
     if (expires && seconds <= (int64_t)(sr_clock_wall_ns() / SR_NS_PER_S))
         return sr_cmd_misuse(&sr_keys_usage, "--expires: %s has passed", expires);
     return run();

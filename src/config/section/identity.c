@@ -27,7 +27,7 @@ static const struct sr_field key_fields[] = {
     {"models", SR_FIELD_TEXTS, KEY(models), .def_note = "its tenant's",
      .help = "the models of `providers.models` that it may use"},
     {"expires", SR_FIELD_TEXT, KEY(expires), .flags = SR_FIELD_NOT_EMPTY, .def_note = "never",
-     .help = "when it ends, in UTC: `2027-01-31` or `2027-01-31T12:00:00Z`"},
+     .help = "when it ends, in UTC: `2030-01-31` or `2030-01-31T12:00:00Z`"},
 };
 
 static void prepare_key(void *target)
@@ -86,7 +86,7 @@ static void finish_key(struct sr_binder *b, const struct sr_yaml_node *node, voi
         hash_text(b, node, key);
     if (key->expires[0] && !sr_date_read(sr_bytes_str(key->expires), &key->expires_s))
         sr_bind_error(b, sr_yaml_get(node, "expires"),
-                      "`expires`: expected `2027-01-31` or `2027-01-31T12:00:00Z`, found `%.40s`",
+                      "`expires`: expected `2030-01-31` or `2030-01-31T12:00:00Z`, found `%.40s`",
                       key->expires);
     if (!key->user[0])
         key->user = key->name;
