@@ -29,6 +29,11 @@ struct stored {
     bool taken;
 };
 
+struct engine_options {
+    struct sr_infer_options options; /* cpus is `cpus` */
+    char *cpus;                      /* owned; NULL: all */
+};
+
 struct sr_model_store {
     pthread_mutex_t lock; /* of everything but the memo; held while a model is opened */
     struct sr_memo *memo;
@@ -37,9 +42,11 @@ struct sr_model_store {
     void *batch_ctx;
     struct sr_infer *infer;
     _Atomic(struct sr_infer *) running; /* the same, for any thread */
-    struct sr_infer_options options;    /* in force or wanted; cpus is `cpus` */
-    char *cpus;                         /* NULL: all */
-    bool adjust;                        /* at the sweep */
+    struct engine_options now;          /* in force */
+    struct engine_options next;         /* from the sweep on, if `adjust` */
+    bool adjust;
+    bool loading; /* between begin and sweep or cancel */
+    bool unused;  /* the engine was started by a reload that has not succeeded */
     pthread_mutex_t later_lock;
     struct sr_workers *later; /* one thread; NULL: not started, or ended */
     bool ended;               /* it is not to be started any more */
@@ -96,7 +103,8 @@ void sr_model_store_free(struct sr_model_store *models)
     sr_memo_unref(models->memo);
     pthread_mutex_destroy(&models->lock);
     pthread_mutex_destroy(&models->later_lock);
-    sr_mem_free(models->cpus);
+    sr_mem_free(models->now.cpus);
+    sr_mem_free(models->next.cpus);
     sr_mem_free(models);
 }
 
@@ -122,6 +130,14 @@ void sr_model_store_begin(struct sr_model_store *models)
     pthread_mutex_lock(&models->lock);
     for (size_t i = 0; i < models->n; i++)
         models->items[i].taken = false;
+    models->loading = true;
+    pthread_mutex_unlock(&models->lock);
+}
+
+void sr_model_store_cancel(struct sr_model_store *models)
+{
+    pthread_mutex_lock(&models->lock);
+    models->loading = models->adjust = false;
     pthread_mutex_unlock(&models->lock);
 }
 
@@ -387,32 +403,70 @@ static bool same_options(const struct sr_infer_options *a, const struct sr_infer
            a->wait_ns == b->wait_ns && a->memory_max == b->memory_max && same_text(a->cpus, b->cpus);
 }
 
-/* The lock is held. */
-static int take_infer(struct sr_model_store *models, const struct sr_infer_options *options,
-                      struct sr_infer **out, struct sr_err *err)
+/* A copy; what was in `out` is freed. */
+static int set_options(struct engine_options *out, const struct sr_infer_options *options, struct sr_err *err)
 {
-    *out = models->infer;
-    if (models->infer && same_options(&models->options, options))
-        return SR_OK;
-    struct sr_infer_options wanted = *options;
     const char *list = options->cpus && *options->cpus ? options->cpus : NULL;
-    wanted.metrics = models->metrics;
-    wanted.batch = models->batch;
-    wanted.batch_ctx = models->batch_ctx;
-    int rc = models->infer ? sr_infer_check(&wanted, err) : sr_infer_new(&models->infer, &wanted, err);
-    if (rc)
-        return rc;
     char *cpus = list ? sr_mem_dup(list, strlen(list)) : NULL;
     if (list && !cpus)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    models->adjust = *out != NULL;
-    atomic_store(&models->running, models->infer);
-    *out = models->infer;
-    sr_mem_free(models->cpus);
-    models->cpus = cpus;
-    models->options = wanted;
-    models->options.cpus = cpus;
+    sr_mem_free(out->cpus);
+    *out = (struct engine_options){.options = *options, .cpus = cpus};
+    out->options.cpus = cpus;
     return SR_OK;
+}
+
+/* The lock is held. */
+static int start_infer(struct sr_model_store *models, const struct sr_infer_options *options,
+                       struct sr_err *err)
+{
+    int rc = set_options(&models->now, options, err);
+    if (rc == SR_OK)
+        rc = sr_infer_new(&models->infer, &models->now.options, err);
+    if (rc)
+        return rc;
+    models->unused = models->loading;
+    atomic_store(&models->running, models->infer);
+    return SR_OK;
+}
+
+/* The lock is held. `next` is in force from now on. */
+static void adjust(struct sr_model_store *models)
+{
+    struct sr_err err = {0};
+    if (sr_infer_adjust(models->infer, &models->next.options, &err)) {
+        sr_log(SR_LOG_WARN, "infer_adjust", "%s", err.message);
+        return;
+    }
+    sr_mem_free(models->now.cpus);
+    models->now = models->next;
+    models->next = (struct engine_options){.cpus = NULL};
+}
+
+/* The lock is held. A router that is not being loaded gets the engine as it is, unless no router has had it:
+ * what this one says is in force. */
+static int take_infer(struct sr_model_store *models, const struct sr_infer_options *options,
+                      struct sr_infer **out, struct sr_err *err)
+{
+    struct sr_infer_options wanted = *options;
+    wanted.metrics = models->metrics;
+    wanted.batch = models->batch;
+    wanted.batch_ctx = models->batch_ctx;
+    int rc = SR_OK;
+    if (!models->infer) {
+        rc = start_infer(models, &wanted, err);
+    } else if (!same_options(&models->now.options, options) && (models->loading || models->unused)) {
+        rc = sr_infer_check(&wanted, err);
+        if (rc == SR_OK)
+            rc = set_options(&models->next, &wanted, err);
+        models->adjust = rc == SR_OK && models->loading;
+        if (rc == SR_OK && !models->loading)
+            adjust(models);
+    }
+    if (rc == SR_OK)
+        models->unused &= models->loading;
+    *out = rc ? NULL : models->infer;
+    return rc;
 }
 
 void sr_model_store_set_batch(struct sr_model_store *models,
@@ -434,7 +488,6 @@ int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_op
 void sr_model_store_sweep(struct sr_model_store *models)
 {
     size_t kept = 0;
-    struct sr_err err = {0};
     pthread_mutex_lock(&models->lock);
     for (size_t i = 0; i < models->n; i++)
         if (models->items[i].taken)
@@ -443,9 +496,9 @@ void sr_model_store_sweep(struct sr_model_store *models)
             drop(&models->items[i]);
     models->n = kept;
     count_encoders(models);
-    if (models->adjust && sr_infer_adjust(models->infer, &models->options, &err))
-        sr_log(SR_LOG_WARN, "infer_adjust", "%s", err.message);
-    models->adjust = false;
+    if (models->adjust)
+        adjust(models);
+    models->adjust = models->loading = models->unused = false;
     pthread_mutex_unlock(&models->lock);
 }
 

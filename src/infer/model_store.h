@@ -3,8 +3,8 @@
  *
  * A model is the same while its path, its files (device, inode, size, modification time; an adapter's base
  * is part of it) and its options are the same. The store holds one reference of each model; a reload is
- * begin, any number of takes, and a sweep that drops what was not taken again. Reloads are serialised; any
- * thread may take a model, and waits while one is opened: not on an event loop.
+ * begin, any number of takes, and a sweep that drops what was not taken again, or a cancel. Reloads are
+ * serialised; any thread may take a model, and waits while one is opened: not on an event loop.
  */
 #ifndef SR_INFER_MODEL_STORE_H
 #define SR_INFER_MODEL_STORE_H
@@ -73,9 +73,9 @@ int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *enco
  * in it; 0 when there is none. */
 uint64_t sr_model_store_stamp(const char *path);
 
-/* The engine, borrowed: lives as long as the store. It is started at the first call; if `options` differ
- * from the current ones they are checked now and apply from the sweep on. Their metrics are the store's.
- * Errors of sr_infer_new. */
+/* The engine, borrowed: lives as long as the store. It is started at the first call. `options` that differ
+ * from those in force are checked now and apply from the sweep on; outside of a reload those in force stay.
+ * Their metrics are the store's. Errors of sr_infer_new. */
 int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
                          struct sr_infer **out, struct sr_err *err) SR_WARN_UNUSED;
 
@@ -87,7 +87,10 @@ int sr_model_store_later(struct sr_model_store *models, struct sr_job *job) SR_W
 /* How long the engine takes for what waits, as of sr_infer_stats; 0 without one. Any thread. */
 uint64_t sr_model_store_rest_ns(struct sr_model_store *models);
 
-/* The reload succeeded: drops the models that it did not take. After a failed one do not call it. */
+/* The reload succeeded: drops the models that it did not take, and sets the engine's options. */
 void sr_model_store_sweep(struct sr_model_store *models);
+
+/* The reload failed: the engine's options stay. Models that it opened stay open until the next sweep. */
+void sr_model_store_cancel(struct sr_model_store *models);
 
 #endif

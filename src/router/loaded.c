@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "config/load.h"
 #include "infer/locate.h"
+#include "infer/model_store.h"
 #include "probe/probe.h"
 #include "signal/neural/neural.h"
 
@@ -110,6 +111,8 @@ static int load(const struct sr_loading *in, struct sr_loaded *out, char *error,
     if (rc)
         return rc;
     struct sr_err err = {0};
+    if (in->first)
+        sr_memo_resize(sr_model_store_memo(in->models), config->global.guards.memo_bytes);
     rc = sr_router_new(&out->router, config, in->models, in->pool, &err);
     if (!rc)
         sr_router_set_learned(out->router, in->arms, in->holds);

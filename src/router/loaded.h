@@ -24,6 +24,7 @@ struct sr_loading {
     struct sr_pool *pool;
     struct sr_select_arms *arms;
     struct sr_holds *holds;
+    bool first; /* nothing runs that has the store's memo: it gets its size now, to remember what is opened */
 };
 
 /* Loads. On an error nothing is open, and `error` [size] says what and where. Warnings go to the log. */

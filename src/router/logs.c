@@ -23,29 +23,42 @@ static struct sr_lines *swap(struct sr_logs *logs, struct sr_logs_sink *sink, st
     return old;
 }
 
-static int apply(struct sr_logs *logs, enum sr_log_kind kind, const char *wanted, struct sr_err *err)
+/* What a sink gets; `target` NULL: it keeps its own. */
+struct fresh {
+    struct sr_lines *lines; /* NULL: off */
+    char *target;
+};
+
+static int open_sink(struct fresh *out, const struct sr_logs *logs, enum sr_log_kind kind, const char *wanted,
+                     struct sr_err *err)
 {
-    struct sr_logs_sink *sink = &logs->sinks[kind];
+    const struct sr_logs_sink *sink = &logs->sinks[kind];
     const char *target = logs->options->log_line ? "off" : wanted;
-    if (sink->lines && strcmp(target, sink->target) == 0) {
-        sr_lines_reopen(sink->lines);
+    if (sink->lines && strcmp(target, sink->target) == 0)
         return SR_OK;
-    }
-    char *name = sr_mem_dup(target, strlen(target));
-    if (!name)
+    out->target = sr_mem_dup(target, strlen(target));
+    if (!out->target)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    struct sr_lines *fresh = NULL;
-    int rc =
-        sr_lines_open(&fresh, kind == SR_LOG_ACCESS ? "access" : "audit", target, SR_LINES_QUEUE_BYTES, err);
-    if (rc) {
-        sr_mem_free(name);
-        return rc;
+    return sr_lines_open(&out->lines, kind == SR_LOG_ACCESS ? "access" : "audit", target,
+                         SR_LINES_QUEUE_BYTES, err);
+}
+
+static void drop_sink(struct fresh *fresh)
+{
+    sr_lines_close(fresh->lines, CLOSE_MS);
+    sr_mem_free(fresh->target);
+}
+
+static void set_sink(struct sr_logs *logs, struct sr_logs_sink *sink, struct fresh *fresh)
+{
+    if (!fresh->target) {
+        sr_lines_reopen(sink->lines);
+        return;
     }
-    sr_lines_count_in(fresh, logs->metrics);
-    sr_lines_close(swap(logs, sink, fresh), CLOSE_MS);
+    sr_lines_count_in(fresh->lines, logs->metrics);
+    sr_lines_close(swap(logs, sink, fresh->lines), CLOSE_MS);
     sr_mem_free(sink->target);
-    sink->target = name;
-    return SR_OK;
+    sink->target = fresh->target;
 }
 
 static bool finds_or_acts(const struct sr_config *config)
@@ -65,23 +78,36 @@ static const char *audit_target(const struct sr_config *config)
     return acts ? config->global.guards.audit_log : "off";
 }
 
+static void set_forms(struct sr_logs *logs, const struct sr_config_global *global)
+{
+    int fd = strcmp(global->access_log, "stdout") == 0   ? STDOUT_FILENO
+             : strcmp(global->access_log, "stderr") == 0 ? STDERR_FILENO
+                                                         : -1;
+    enum sr_log_wanted wanted = (enum sr_log_wanted)global->access_log_format;
+    atomic_store(&logs->form, (int)(logs->options->log_line ? SR_LOG_JSON : sr_log_form_of(wanted, fd)));
+    int level = sr_log_level_of(sr_bytes_str(global->log_level));
+    if (level < 0)
+        return;
+    sr_log_set_level((enum sr_log_level)level);
+    sr_log_set_form(sr_log_form_of((enum sr_log_wanted)global->log_format, STDERR_FILENO));
+}
+
 int sr_logs_apply(struct sr_logs *logs, const struct sr_config *config, struct sr_err *err)
 {
-    const char *access = config->global.access_log;
-    int fd = strcmp(access, "stdout") == 0   ? STDOUT_FILENO
-             : strcmp(access, "stderr") == 0 ? STDERR_FILENO
-                                             : -1;
-    enum sr_log_wanted wanted = (enum sr_log_wanted)config->global.access_log_format;
-    atomic_store(&logs->form, (int)(logs->options->log_line ? SR_LOG_JSON : sr_log_form_of(wanted, fd)));
-    int rc = apply(logs, SR_LOG_ACCESS, access, err);
+    const char *wanted[] = {
+        [SR_LOG_ACCESS] = config->global.access_log, [SR_LOG_AUDIT] = audit_target(config)};
+    struct fresh fresh[SR_LOG_KINDS] = {0};
+    int rc = SR_OK;
+    for (int i = 0; i < SR_LOG_KINDS && !rc; i++)
+        rc = open_sink(&fresh[i], logs, (enum sr_log_kind)i, wanted[i], err);
+    for (int i = 0; i < SR_LOG_KINDS; i++)
+        if (rc)
+            drop_sink(&fresh[i]);
+        else
+            set_sink(logs, &logs->sinks[i], &fresh[i]);
     if (!rc)
-        rc = apply(logs, SR_LOG_AUDIT, audit_target(config), err);
-    int level = sr_log_level_of(sr_bytes_str(config->global.log_level));
-    if (rc || level < 0)
-        return rc;
-    sr_log_set_level((enum sr_log_level)level);
-    sr_log_set_form(sr_log_form_of((enum sr_log_wanted)config->global.log_format, STDERR_FILENO));
-    return SR_OK;
+        set_forms(logs, &config->global);
+    return rc;
 }
 
 enum sr_log_form sr_logs_form(struct sr_logs *logs)

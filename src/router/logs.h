@@ -31,8 +31,10 @@ struct sr_logs {
 
 void sr_logs_init(struct sr_logs *logs, const struct sr_runtime_options *options);
 
-/* Opens what the configuration names, and reopens files that were moved away; sets the level of the program's
- * own log. On an error what was open stays. SR_ENOMEM and errors of files. */
+/* Opens what the configuration names, and reopens files that were moved away; sets the form of the access
+ * log, and the level and form of the program's own log. On an error nothing changes. SR_ENOMEM and errors of
+ * files.
+ */
 int sr_logs_apply(struct sr_logs *logs, const struct sr_config *config, struct sr_err *err) SR_WARN_UNUSED;
 
 /* How lines of the access log look. */

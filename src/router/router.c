@@ -301,8 +301,6 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
                           struct sr_err *err)
 {
     const struct sr_config *config = router->config;
-    if (models)
-        sr_memo_resize(sr_model_store_memo(models), config->global.guards.memo_bytes);
     int rc = alone_prepare(router, models);
     if (!rc)
         rc = sr_profile_prepare(router, models, err);

@@ -95,17 +95,37 @@ static void keep_opened(sr_runtime *runtime, struct sr_loaded *out)
     sr_router_unref(router);
 }
 
+/* Loads and opens all that the configuration names. On an error nothing that runs has changed; it does not
+ * change either before commit(). */
 static int load(sr_runtime *runtime, struct sr_loaded *out, char *error, size_t size)
 {
-    struct sr_loading in = {runtime->path, &runtime->options, runtime->models,
-                            runtime->pool, runtime->arms,     runtime->holds};
+    struct sr_loading in = {
+        .path = runtime->path,
+        .options = &runtime->options,
+        .models = runtime->models,
+        .pool = runtime->pool,
+        .arms = runtime->arms,
+        .holds = runtime->holds,
+        .first = !runtime->now.router, /* set by this thread alone */
+    };
+    struct sr_err err = {0};
     sr_model_store_begin(runtime->models);
     int rc = sr_load(&in, out, error, size);
+    if (rc == SR_OK && (rc = sr_logs_apply(&runtime->logs, out->router->config, &err))) {
+        say(error, size, err.message);
+        sr_unload(out);
+    }
     if (rc)
-        return rc;
-    keep_opened(runtime, out);
+        sr_model_store_cancel(runtime->models);
+    return rc;
+}
+
+/* What a loaded configuration says of the models, the engine and the memo is in force from now on. */
+static void commit(sr_runtime *runtime, struct sr_loaded *loaded)
+{
+    keep_opened(runtime, loaded);
+    sr_memo_resize(sr_model_store_memo(runtime->models), loaded->router->config->global.guards.memo_bytes);
     sr_model_store_sweep(runtime->models);
-    return SR_OK;
 }
 
 /* The file of what algorithms learn. One that cannot be read stays as it is, and nothing is kept: learning
@@ -182,7 +202,6 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     pthread_mutex_init(&runtime->lock, NULL);
     pthread_mutex_init(&runtime->scrape, NULL);
     sr_logs_init(&runtime->logs, &runtime->options);
-    struct sr_err err = {0};
     if (options && !sr_abi_take(&runtime->options, sizeof runtime->options,
                                 SR_ABI_UP_TO(struct sr_runtime_options, log_ctx), options)) {
         say(error, error_size, "the options are of another version, or their struct_size is not set");
@@ -203,10 +222,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     sr_model_store_set_batch(runtime->models, on_batch, runtime);
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
-    if (sr_logs_apply(&runtime->logs, runtime->now.router->config, &err)) {
-        say(error, error_size, err.message);
-        goto failed;
-    }
+    commit(runtime, &runtime->now);
     struct sr_cache_limits limits = cache_limits(runtime->now.router);
     const struct sr_config_limits *counted = &runtime->now.router->config->global.limits;
     struct sr_cache_limits kept = responses_limits(runtime->now.router->config);
@@ -256,21 +272,14 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
         return false;
     }
-    struct sr_err err = {0};
-    if (sr_logs_apply(&runtime->logs, fresh.router->config, &err)) {
-        say(error, error_size, err.message);
-        note_reload(runtime, err.message);
-        sr_unload(&fresh);
-        sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
-        return false;
-    }
+    commit(runtime, &fresh);
+    if (apply_history(runtime, fresh.router->config)) /* before a request makes a record */
+        sr_log(SR_LOG_ERROR, "replay", "out of memory: the limits of records stay as they were");
     pthread_mutex_lock(&runtime->lock);
     old = runtime->now;
     runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
     apply_keeper(runtime, fresh.router->config);
-    if (apply_history(runtime, fresh.router->config))
-        sr_log(SR_LOG_ERROR, "replay", "out of memory: the limits of records stay as they were");
     struct sr_cache_limits limits = cache_limits(fresh.router);
     sr_cache_set(runtime->cache, &limits);
     struct sr_cache_limits kept = responses_limits(fresh.router->config);

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from conftest import chat
+from conftest import ROOT, chat, request
 from test_pools import until
 
 CONFIG = """
@@ -62,6 +62,71 @@ def test_file_write_sighup_and_mistake(start):
     gateway.signal(signal.SIGHUP)
     wait_model(gateway, "one")
     assert 'semroute_config_reloads_total{result="error"} 1' in gateway.metrics()
+
+
+def guarded(mock, logs, access, audit="audit.log", memo="16MiB", jobs=4096):
+    """A guard for private data, logs in the folder `logs`, and an engine for the embeddings of the API."""
+    return json.dumps({
+        "version": "v0.3",
+        "providers": {"defaults": {"default_model": "one"},
+                      "models": [{"name": "one", "backend_refs": [{"name": "a", "endpoint": f"127.0.0.1:{mock.port}"}]}]},
+        "routing": {"signals": {"pii": [{"name": "pii"}]},
+                    "decisions": [{"name": "pii", "rules": {"type": "pii", "name": "pii"}, "modelRefs": [{"model": "one"}],
+                                   "plugins": [{"type": "guard", "configuration": {"action": "flag"}}]}]},
+        "global": {"semroute": {"loops": 1, "access_log": str(logs / access), "inference": {"queue_jobs": jobs, "ask_below": 0},
+                                "guards": {"audit_log": str(logs / audit), "memo_bytes": memo}}}})
+
+
+def remembered(gateway):
+    found = re.search(r'semroute_guard_remembered_units_total\{signal="pii"\} (\d+)', gateway.metrics())
+    return int(found.group(1)) if found else 0
+
+
+def embeds(gateway):
+    """The status for three texts, which are three jobs of the engine."""
+    return request(gateway.api_port, "POST", "/api/v1/embeddings", {"texts": ["one", "two", "three"]}, timeout=120).status
+
+
+def paths_in(log):
+    return [json.loads(line)["path"] for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def failed(gateway):
+    return 'semroute_config_reloads_total{result="error"} 1' in gateway.metrics()
+
+
+def test_a_rejected_configuration_changes_nothing(start, tmp_path):
+    mock = start.mock(workers=1)
+    one, two = tmp_path / "one.log", tmp_path / "two.log"
+    gateway = start.gateway(guarded(mock, tmp_path, "one.log"), env={"SEMROUTE_MODELS": str(ROOT / "models")})
+    text = chat("Write to zebra.quagga@example.com today.")
+    assert gateway.post(text).status == 200 and embeds(gateway) == 200
+    swap(gateway.config_path, guarded(mock, tmp_path, "two.log", "missing/audit.log", memo=0, jobs=1))
+    until(lambda: failed(gateway))
+    assert embeds(gateway) == 200
+    before = remembered(gateway)
+    assert gateway.post(text).status == 200
+    assert remembered(gateway) > before
+    until(lambda: paths_in(one).count("/v1/chat/completions") == 2)
+    assert paths_in(two) == []
+    swap(gateway.config_path, guarded(mock, tmp_path, "two.log", memo=0, jobs=1))
+    until(lambda: reloads(gateway) == 1)
+    assert embeds(gateway) == 413
+    before = remembered(gateway)
+    assert gateway.post(text).status == 200
+    assert remembered(gateway) == before
+    until(lambda: "/v1/chat/completions" in paths_in(two))
+
+
+def test_an_engine_that_a_rejected_configuration_started(start, tmp_path):
+    """The first use of the engine takes the settings of the configuration that is in force."""
+    mock = start.mock(workers=1)
+    gateway = start.gateway(guarded(mock, tmp_path, "one.log"), env={"SEMROUTE_MODELS": str(ROOT / "models")})
+    bad = json.loads(guarded(mock, tmp_path, "two.log", "missing/audit.log", jobs=1))
+    bad["routing"]["signals"]["embeddings"] = [{"name": "near", "threshold": 0.5, "candidates": ["a refund"]}]
+    swap(gateway.config_path, json.dumps(bad))
+    until(lambda: failed(gateway))
+    assert embeds(gateway) == 200
 
 
 def test_configmap_symlink_swap(start, tmp_path):

@@ -241,6 +241,43 @@ static void failed_allocations_leave_nothing(void **state)
     }
 }
 
+static struct sr_infer *take_infer(struct sr_model_store *models, int threads)
+{
+    struct sr_infer *infer = NULL;
+    struct sr_infer_options options = sr_infer_defaults();
+    options.threads = threads;
+    assert_int_equal(sr_model_store_infer(models, &options, &infer, NULL), SR_OK);
+    return infer;
+}
+
+/* What a reload that failed wanted of the engine is forgotten. */
+static void a_cancelled_reload(void **state)
+{
+    (void)state;
+    struct sr_model_store *models = NULL;
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
+    sr_model_store_begin(models);
+    struct sr_infer *infer = take_infer(models, 1);
+    sr_model_store_cancel(models); /* the engine is there, and nobody has used it */
+    take_infer(models, 2);
+    assert_int_equal(sr_infer_stats(infer).threads, 2);
+    sr_model_store_begin(models);
+    take_infer(models, 3);
+    take_infer(models, 2); /* by the router in force */
+    assert_int_equal(sr_infer_stats(infer).threads, 2);
+    sr_model_store_cancel(models);
+    sr_model_store_begin(models);
+    sr_model_store_sweep(models);
+    assert_int_equal(sr_infer_stats(infer).threads, 2);
+    sr_model_store_begin(models);
+    take_infer(models, 3);
+    sr_model_store_sweep(models);
+    assert_int_equal(sr_infer_stats(infer).threads, 3);
+    take_infer(models, 2); /* by the router before */
+    assert_int_equal(sr_infer_stats(infer).threads, 3);
+    sr_model_store_free(models);
+}
+
 static void tokenizers_too(void **state)
 {
     (void)state;
@@ -268,6 +305,7 @@ static void tokenizers_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cancelled_reload),
         cmocka_unit_test(tokenizers_too),
         cmocka_unit_test(unchanged_models_are_kept),
         cmocka_unit_test(a_replaced_file_is_opened_again),

@@ -100,6 +100,7 @@ static void test_too_little_memory(void **state)
     while (text.len < 3000)
         assert_int_equal(sr_buf_printf(&text, "Day %zu was fine. ", text.len), SR_OK);
     config.global.inference.memory_max = 1 << 18;
+    sr_model_store_begin(models);
     load_kit(&kit, &config);
     sr_model_store_sweep(models); /* the engine's options are in force from here on */
     const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, sr_buf_view(&text));
