@@ -16,6 +16,14 @@ static int out_of_memory(struct sr_err *err)
 
 /* ---- added tokens ---- */
 
+/* SR_ELIMIT for a content that is too long, written or normalized. */
+static int check_content(struct sr_bytes content, struct sr_err *err)
+{
+    if (content.n <= SR_TOKENIZER_TOKEN_MAX)
+        return SR_OK;
+    return sr_err_set(err, SR_ELIMIT, "added_tokens: a token of more than %u bytes", SR_TOKENIZER_TOKEN_MAX);
+}
+
 static int read_added(struct sr_tokenizer *t, sr_json_view json, struct sr_tok_added *added,
                       struct sr_err *err)
 {
@@ -25,6 +33,9 @@ static int read_added(struct sr_tokenizer *t, sr_json_view json, struct sr_tok_a
         return sr_err_set(err, SR_EPARSE, "added_tokens: an entry needs `content` and `id`");
     if (!sr_json_view_dup(content, &t->arena, &added->content))
         return out_of_memory(err);
+    int rc = check_content(added->content, err);
+    if (rc)
+        return rc;
     added->special = sr_json_view_bool(sr_json_view_get(json, "special"), false);
     added->normalized = sr_json_view_bool(sr_json_view_get(json, "normalized"), !added->special);
     added->lstrip = sr_json_view_bool(sr_json_view_get(json, "lstrip"), false);
@@ -43,7 +54,8 @@ static int read_added(struct sr_tokenizer *t, sr_json_view json, struct sr_tok_a
 }
 
 /* The normalized contents of an added token, as the strings to search for. */
-static int normalize_content(struct sr_tokenizer *t, struct sr_bytes content, struct sr_bytes *out)
+static int normalize_content(struct sr_tokenizer *t, struct sr_bytes content, struct sr_bytes *out,
+                             struct sr_err *err)
 {
     struct sr_tok_work w = {.t = t, .original = content};
     struct sr_tok_text base = {.p = content.p, .n = content.n, .n_runs = 1}, *text;
@@ -51,10 +63,14 @@ static int normalize_content(struct sr_tokenizer *t, struct sr_bytes content, st
     size_t a, b;
     base.runs = &run;
     sr_tok_normalize(&w, &base, 0, content.n, &text, &a, &b);
-    *out = a < b ? sr_arena_dup(&t->arena, sr_bytes_of(text->p + a, b - a)) : SR_LIT("");
+    struct sr_bytes normalized = a < b ? sr_bytes_of(text->p + a, b - a) : SR_LIT("");
+    int rc = w.rc == SR_ENOMEM ? out_of_memory(err)
+             : w.rc ? sr_err_set(err, w.rc, "added_tokens: a token grows without end when normalized")
+                    : check_content(normalized, err);
+    *out = rc || !normalized.n ? SR_LIT("") : sr_arena_dup(&t->arena, normalized);
     for (size_t i = 0; i < 2; i++)
         sr_tok_text_dispose(&w.norm[i]);
-    return w.rc ? w.rc : out->p ? SR_OK : SR_ENOMEM;
+    return rc || out->p ? rc : out_of_memory(err);
 }
 
 static int set_add(struct sr_tokenizer *t, size_t index, struct sr_err *err)
@@ -62,10 +78,13 @@ static int set_add(struct sr_tokenizer *t, size_t index, struct sr_err *err)
     const struct sr_tok_added *added = &t->added[index];
     struct sr_tok_added_set *set = added->normalized ? &t->normalized : &t->raw;
     struct sr_bytes content = added->content;
-    int rc = added->normalized ? normalize_content(t, added->content, &content) : SR_OK;
-    if (rc == SR_OK && content.n == 0)
-        return SR_OK;
-    if (rc == SR_OK && !set->any)
+    int rc = added->normalized ? normalize_content(t, added->content, &content, err) : SR_OK;
+    if (rc || content.n == 0)
+        return rc;
+    t->added_bytes += content.n;
+    if (t->added_bytes > SR_TOK_ADDED_BYTES)
+        return sr_err_set(err, SR_ELIMIT, "added_tokens: more than %zu bytes together", SR_TOK_ADDED_BYTES);
+    if (!set->any)
         rc = sr_tok_trie_init(&set->trie, 16);
     if (rc == SR_OK) {
         set->any = true;

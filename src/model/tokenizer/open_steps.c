@@ -33,7 +33,11 @@ static int string_member(struct sr_tokenizer *t, const char *where, sr_json_view
     sr_json_view string = sr_json_view_get(json, name);
     if (!sr_json_view_is_string(string))
         return sr_err_set(err, SR_EPARSE, "%s: `%s` must be a string", where, name);
-    return sr_json_view_dup(string, &t->arena, out) ? SR_OK : out_of_memory(err);
+    if (!sr_json_view_dup(string, &t->arena, out))
+        return out_of_memory(err);
+    return out->n <= SR_TOKENIZER_TOKEN_MAX ? SR_OK
+                                            : sr_err_set(err, SR_ELIMIT, "%s: `%s` has more than %u bytes",
+                                                         where, name, SR_TOKENIZER_TOKEN_MAX);
 }
 
 /* ---- normalizers ---- */

@@ -20,7 +20,11 @@
 #define SR_TOK_POOL         16u /* working memories kept for later calls */
 #define SR_TOK_NONE         (-1)
 #define SR_TOK_CHARS        0x10000
-#define SR_TOK_PAD          48u /* readable bytes after a sr_tok_text that owns its bytes */
+/* A text on its way, and the number of tokens, may be this many times the text of the call and the longest
+ * token together. Normal forms need 11 times, marks for spaces a little more. */
+#define SR_TOK_GROWTH_MAX  16u
+#define SR_TOK_ADDED_BYTES ((size_t)16 << 20) /* of the contents of all added tokens */
+#define SR_TOK_PAD         48u                /* readable bytes after a sr_tok_text that owns its bytes */
 
 /* ---- a set of byte strings, looked up byte by byte ---- */
 
@@ -228,7 +232,7 @@ struct sr_tokenizer {
     struct sr_arena arena; /* everything that is constant */
     struct sr_tok_vocab vocab;
     struct sr_tok_added *added;
-    size_t n_added;
+    size_t n_added, added_bytes;
     struct sr_tok_added_set raw, normalized;
     struct sr_tok_norm norms[SR_TOK_STEPS_MAX];
     size_t n_norms;
@@ -320,7 +324,7 @@ struct sr_tok_work {
     bool offsets;
     size_t limit; /* stop after this many tokens */
     bool stop;
-    int rc; /* keeps the first SR_ENOMEM */
+    int rc; /* keeps SR_ENOMEM, SR_ELIMIT */
     int32_t *ids;
     uint32_t *starts, *ends;
     size_t n, cap;
@@ -346,7 +350,7 @@ void sr_tok_text_dispose(struct sr_tok_text *text);
 /* Appends `n` bytes that come from the original character at `unit`. */
 void sr_tok_text_put(struct sr_tok_work *w, struct sr_tok_text *text, const char *p, size_t n, uint32_t unit);
 
-/* Appends from[a..b) with its origins; returns the appended bytes, NULL when out of memory. */
+/* Appends from[a..b) with its origins; returns the appended bytes, NULL after an error (w->rc). */
 char *sr_tok_text_copy(struct sr_tok_work *w, struct sr_tok_text *text, struct sr_tok_text *from, size_t a,
                        size_t b);
 
@@ -361,6 +365,9 @@ bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *sta
 
 /* Where the original character at `unit` ends. */
 uint32_t sr_tok_unit_end(const struct sr_tok_work *w, uint32_t unit);
+
+/* False (and w->rc) when `n` bytes or tokens are more than this call may make of its text. */
+bool sr_tok_within(struct sr_tok_work *w, size_t n);
 
 /* sr_grow (base/grow.h): room for `n` elements; false (and w->rc) when out of memory. */
 bool sr_tok_reserve(struct sr_tok_work *w, void *array, size_t *cap, size_t n, size_t size);

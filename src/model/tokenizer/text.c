@@ -14,6 +14,15 @@ bool sr_tok_reserve(struct sr_tok_work *w, void *array, size_t *cap, size_t n, s
     return rc == SR_OK;
 }
 
+bool sr_tok_within(struct sr_tok_work *w, size_t n)
+{
+    if (n <= SR_TOK_GROWTH_MAX * (w->original.n + SR_TOKENIZER_TOKEN_MAX))
+        return true;
+    w->rc = SR_ELIMIT;
+    w->stop = true;
+    return false;
+}
+
 void sr_tok_text_clear(struct sr_tok_text *text)
 {
     text->p = text->own;
@@ -29,7 +38,8 @@ void sr_tok_text_dispose(struct sr_tok_text *text)
 
 static bool room(struct sr_tok_work *w, struct sr_tok_text *text, size_t n)
 {
-    bool ok = sr_tok_reserve(w, &text->own, &text->cap, text->n + n + SR_TOK_PAD, 1);
+    bool ok = sr_tok_within(w, text->n + n) &&
+              sr_tok_reserve(w, &text->own, &text->cap, text->n + n + SR_TOK_PAD, 1);
     text->p = text->own;
     return ok;
 }

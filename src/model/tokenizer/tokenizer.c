@@ -271,10 +271,17 @@ int sr_tokenizer_encode_arena(struct sr_tokenizer *tokenizer, struct sr_bytes te
 
 int sr_tokenizer_count(struct sr_tokenizer *tokenizer, struct sr_bytes text, unsigned flags, size_t *n)
 {
-    struct sr_tokens none = {0};
-    int rc = encode(tokenizer, text, flags | SR_TOKENIZER_NO_OFFSETS, NULL, &none);
-    *n = none.n;
-    return rc == SR_ELIMIT && text.n <= SR_TOKENIZER_TEXT_MAX ? SR_OK : rc;
+    *n = 0;
+    if (text.n > SR_TOKENIZER_TEXT_MAX)
+        return SR_ELIMIT;
+    struct sr_tok_work *w = work_take(tokenizer);
+    if (!w)
+        return SR_ENOMEM;
+    int rc = run(w, text, false, SIZE_MAX);
+    if (rc == SR_OK)
+        *n = w->n + around(tokenizer, flags);
+    work_give(tokenizer, w);
+    return rc;
 }
 
 /* End of the latest of the first `n` tokens that ends before `below`; 0 when there is none. */

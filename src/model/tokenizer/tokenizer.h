@@ -22,7 +22,7 @@
 #define SR_TOKENIZER_TEXT_MAX  ((size_t)4 << 20)   /* bytes of one text */
 #define SR_TOKENIZER_FILE_MAX  ((size_t)128 << 20) /* bytes of a tokenizer.json */
 #define SR_TOKENIZER_VOCAB_MAX ((size_t)1 << 20)   /* ids are below it */
-#define SR_TOKENIZER_TOKEN_MAX 4096u               /* bytes of one token of the vocabulary */
+#define SR_TOKENIZER_TOKEN_MAX 4096u               /* bytes of one token, of what a normalizer inserts */
 #define SR_TOKENIZER_ADDED_MAX 65536u              /* added tokens */
 
 enum sr_tokenizer_flag {
@@ -52,8 +52,9 @@ int sr_tokenizer_open_memory(struct sr_tokenizer **out, const void *p, size_t n,
 struct sr_tokenizer *sr_tokenizer_ref(struct sr_tokenizer *tokenizer);
 void sr_tokenizer_unref(struct sr_tokenizer *tokenizer); /* NULL is allowed */
 
-/* Tokens of `text` into the caller's arrays. SR_ELIMIT when the text is longer than SR_TOKENIZER_TEXT_MAX or
- * the tokens do not fit (then out->n is their number). SR_ENOMEM. */
+/* Tokens of `text` into the caller's arrays. SR_ELIMIT when the text is longer than SR_TOKENIZER_TEXT_MAX,
+ * when the file's normalizers make too much of it, or when the tokens do not fit (then out->n is their
+ * number, else 0). SR_ENOMEM. */
 int sr_tokenizer_encode(struct sr_tokenizer *tokenizer, struct sr_bytes text, unsigned flags,
                         struct sr_tokens *out) SR_WARN_UNUSED;
 

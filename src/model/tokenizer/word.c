@@ -8,7 +8,8 @@ static bool room(struct sr_tok_work *w, size_t more)
     size_t cap = w->cap, cap_starts = w->cap, cap_ends = w->cap;
     if (w->n + more <= w->cap)
         return true;
-    bool ok = sr_tok_reserve(w, &w->ids, &cap, w->n + more, sizeof *w->ids) &&
+    bool ok = sr_tok_within(w, w->n + more) &&
+              sr_tok_reserve(w, &w->ids, &cap, w->n + more, sizeof *w->ids) &&
               sr_tok_reserve(w, &w->starts, &cap_starts, w->n + more, sizeof *w->starts) &&
               sr_tok_reserve(w, &w->ends, &cap_ends, w->n + more, sizeof *w->ends);
     if (ok)

@@ -282,6 +282,87 @@ static void opens_only_what_it_understands(void **state)
     assert_non_null(strstr(err.message, "no-such-file.json"));
 }
 
+#define A_IS_TEN  "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaaaa\"}"
+#define A_IS_1000 A_IS_TEN "," A_IS_TEN "," A_IS_TEN
+#define GROWING(steps, added)                                                                                \
+    "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[" steps "]},\"added_tokens\":[" added "],"      \
+    "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"c\":2},\"merges\":[]}}"
+#define ADDED "{\"id\":3,\"content\":\"ba\",\"normalized\":true}"
+
+static int open_text(struct sr_tokenizer **t, const char *json, const char *says)
+{
+    struct sr_err err = {0};
+    int rc = sr_tokenizer_open_memory(t, json, strlen(json), &err);
+    if (rc && !strstr(err.message, says))
+        fail_msg("%s", err.message);
+    return rc;
+}
+
+/* Normalizers multiply: a small file may not ask for all memory. */
+static void grows_to_a_limit(void **state)
+{
+    (void)state;
+    struct sr_tokenizer *t;
+    char text[256], *json = malloc(3 * SR_TOKENIZER_TOKEN_MAX);
+    int32_t ids[4];
+    struct sr_tokens out = {.ids = ids, .cap = 4};
+    size_t n;
+    memset(text, 'a', sizeof text);
+    assert_int_equal(
+        open_text(&t, GROWING(A_IS_1000 "," A_IS_1000 "," A_IS_1000 "," A_IS_1000, ADDED), "grows"),
+        SR_ELIMIT);
+    assert_int_equal(open_text(&t, GROWING(A_IS_1000 "," A_IS_TEN, ADDED), "more than 4096 bytes"),
+                     SR_ELIMIT);
+    assert_int_equal(open_text(&t, GROWING(A_IS_1000, ADDED), ""), SR_OK);
+    assert_int_equal(sr_tokenizer_count(t, SR_LIT("c"), 0, &n), SR_OK);
+    assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, 60), 0, &n), SR_OK);
+    assert_int_equal(n, 60000);
+    assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, sizeof text), 0, &n), SR_ELIMIT);
+    assert_int_equal(sr_tokenizer_encode(t, sr_bytes_of(text, sizeof text), SR_TOKENIZER_NO_OFFSETS, &out),
+                     SR_ELIMIT);
+    assert_int_equal(out.n, 0);
+    assert_int_equal(sr_tokenizer_fit(t, sr_bytes_of(text, sizeof text), 0, 8, &n), SR_ELIMIT);
+    assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, 1), 0, &n), SR_OK); /* it goes on */
+    sr_tokenizer_unref(t);
+    /* The strings themselves. */
+    static const char *const forms[] = {
+        GROWING("{\"type\":\"Prepend\",\"prepend\":\"%s\"}", ""),
+        GROWING("{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"%s\"}", ""),
+        GROWING("", "{\"id\":3,\"content\":\"%s\"}"),
+    };
+    char string[SR_TOKENIZER_TOKEN_MAX + 2];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (size_t more = 0; more < 2; more++) {
+            memset(string, 'c', sizeof string);
+            string[SR_TOKENIZER_TOKEN_MAX + more] = 0;
+            snprintf(json, 3 * (size_t)SR_TOKENIZER_TOKEN_MAX, forms[i], string);
+            assert_int_equal(open_text(&t, json, "more than 4096 bytes"), more ? SR_ELIMIT : SR_OK);
+            sr_tokenizer_unref(t);
+        }
+    free(json);
+}
+
+/* Each step that inserts once for a gap between added tokens is bounded for the whole text. */
+static void gaps_grow_to_a_limit(void **state)
+{
+    (void)state;
+    static const char form[] = GROWING("{\"type\":\"Prepend\",\"prepend\":\"%s\"}",
+                                       "{\"id\":3,\"content\":\"b\",\"normalized\":false}");
+    struct sr_tokenizer *t;
+    char json[1024], hundred[101] = "", text[4096];
+    size_t n;
+    memset(hundred, 'c', 100);
+    memset(text, 'b', sizeof text);
+    for (size_t i = 0; i < sizeof text; i += 2)
+        text[i] = 'a';
+    snprintf(json, sizeof json, form, hundred);
+    assert_int_equal(open_text(&t, json, ""), SR_OK);
+    assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, 200), 0, &n), SR_OK);
+    assert_int_equal(n, 100 * 102);
+    assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, sizeof text), 0, &n), SR_ELIMIT);
+    sr_tokenizer_unref(t);
+}
+
 /* Of 300 nested arrays only so many are read. */
 static void refuses_depth(void **state)
 {
@@ -397,6 +478,8 @@ int main(void)
         cmocka_unit_test(knows_its_vocabulary),
         cmocka_unit_test(keeps_its_limits),
         cmocka_unit_test(opens_only_what_it_understands),
+        cmocka_unit_test(grows_to_a_limit),
+        cmocka_unit_test(gaps_grow_to_a_limit),
         cmocka_unit_test(refuses_depth),
         cmocka_unit_test(survives_without_memory),
         cmocka_unit_test(serves_many_threads),
