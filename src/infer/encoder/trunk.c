@@ -39,7 +39,8 @@ static uint16_t half_of(float f)
     return (uint16_t)((bits + 0xFFF + (bits >> 13 & 1)) >> 13 | (signbit(f) ? 0x8000 : 0));
 }
 
-/* The floats of a table as fp16, on the heap; NULL: some are too large, or there is no memory. */
+/* The floats of a table as fp16, on the heap; NULL: some are too large or no finite numbers, or there is no
+ * memory. */
 static uint16_t *halves_of(const struct sr_tensor *t)
 {
     size_t n = t->bytes / sizeof(float);
@@ -64,6 +65,9 @@ static int load_words(struct sr_encoder *e, const struct names *names, struct sr
         return rc;
     bool rounds = e->info.precision != SR_PRECISION_FP32 && t->dtype == SR_DTYPE_F32;
     uint16_t *halves = rounds ? halves_of(t) : NULL;
+    if (!halves &&
+        (rc = sr_enc_check_values(&e->files, t, err))) /* else halves_of has seen that all are finite */
+        return rc;
     struct sr_bytes table = sr_bytes_of(t->data, t->bytes);
     e->word_type = sr_enc_scalar(t);
     if (halves) {

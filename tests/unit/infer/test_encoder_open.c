@@ -2,6 +2,7 @@
  * Opening model folders: what is refused with which message, adapters alone, finding folders; and what a run
  * refuses. Folders are copies of tests/golden/encoder/small with something changed.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -312,6 +313,40 @@ static void damaged_weights(void **state)
     copy("bert-embed");
     edit("model.safetensors", "\"F32\"", "\"I32\"");
     refused(SR_EUNSUPPORTED, "is I32");
+}
+
+/* Where tensor `name` begins in the bytes of a file of safetensors. */
+static size_t place_of(const char *bytes, size_t n, const char *name)
+{
+    uint64_t header;
+    assert_true(n > sizeof header);
+    memcpy(&header, bytes, sizeof header);
+    const char *at = strstr(bytes + sizeof header, name);
+    assert_non_null(at);
+    at = strstr(at, "\"data_offsets\":[");
+    assert_non_null(at);
+    return sizeof header + header + strtoull(at + strlen("\"data_offsets\":["), NULL, 10);
+}
+
+static void damaged_word_embeddings(void **state)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    static const enum sr_precision precisions[] = {SR_PRECISION_FP32, SR_PRECISION_BF16, SR_PRECISION_INT8};
+    size_t n;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        copy("bert-embed");
+        char *bytes = read_file("model.safetensors", &n);
+        size_t at = place_of(bytes, n, "embeddings.word_embeddings.weight");
+        memcpy(bytes + at + 4 * sizeof *bad, &bad[i], sizeof *bad);
+        write_file("model.safetensors", bytes, n);
+        sr_mem_free(bytes);
+        for (size_t k = 0; k < sizeof precisions / sizeof *precisions; k++) {
+            struct sr_encoder_options options = {.precision = precisions[k]};
+            refused_with(&options, SR_EMISMATCH,
+                         "word_embeddings.weight has a value that is not a finite number");
+        }
+    }
 }
 
 static void poolings(void **state)
@@ -853,6 +888,7 @@ int main(void)
         cmocka_unit_test(shards),
         cmocka_unit_test(mappings),
         cmocka_unit_test(damaged_weights),
+        cmocka_unit_test(damaged_word_embeddings),
         cmocka_unit_test(poolings),
         cmocka_unit_test(modules),
         cmocka_unit_test(dense_layers),
