@@ -338,21 +338,52 @@ static int list(void)
 
 /* ---- verify ---- */
 
-static int verify_manifest(const char *dir)
+static void put_file(struct sr_json_writer *w, const struct sr_manifest_file *file, bool good)
 {
-    struct sr_manifest manifest;
+    sr_json_object(w, NULL);
+    sr_json_bytes(w, "path", file->path);
+    sr_json_bool(w, "good", good);
+    sr_json_object_end(w);
+}
+
+/* The files of the manifest, as a document or as lines; quiet where the document is that of the precisions.
+ */
+static int verify_files(const struct sr_manifest *manifest, const char *dir, bool quiet)
+{
+    struct sr_buf out;
     struct sr_err err = {0};
-    int code = SR_EXIT_DONE, rc = sr_manifest_read(&manifest, dir, &err);
-    if (rc != SR_OK)
-        code =
-            sr_cmd_fail(&sr_models_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_FAILED, "%s", err.message);
-    for (size_t i = 0; rc == SR_OK && i < manifest.n_files; i++) {
-        const struct sr_manifest_file *file = &manifest.files[i];
-        if (sr_manifest_verify(dir, file, &err) != SR_OK)
+    int code = SR_EXIT_DONE;
+    sr_buf_init(&out, JSON_MAX);
+    struct sr_json_writer w = sr_json_writer_of(&out);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "name", dir);
+    sr_json_array(&w, "files");
+    for (size_t i = 0; i < manifest->n_files; i++) {
+        const struct sr_manifest_file *file = &manifest->files[i];
+        bool good = sr_manifest_verify(dir, file, &err) == SR_OK;
+        put_file(&w, file, good);
+        if (!good)
             code = sr_cmd_fail(&sr_models_usage, SR_EXIT_NO, "%s", err.message);
         else if (!json)
             printf("%s/%.*s: good\n", dir, (int)file->path.n, file->path.p);
     }
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    if (json && !quiet)
+        print_document(&out, &w);
+    else
+        sr_buf_dispose(&out);
+    return code;
+}
+
+static int verify_manifest(const char *dir, bool quiet)
+{
+    struct sr_manifest manifest;
+    struct sr_err err = {0};
+    int rc = sr_manifest_read(&manifest, dir, &err);
+    int code = rc == SR_OK ? verify_files(&manifest, dir, quiet)
+                           : sr_cmd_fail(&sr_models_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_FAILED,
+                                         "%s", err.message);
     sr_manifest_dispose(&manifest);
     return code;
 }
@@ -412,8 +443,8 @@ static int verify(const char *dir)
     if (!dir)
         return verify_built_in();
     if (!find_folder(dir, folder))
-        return verify_manifest(dir);
-    int code = has_file(folder, "manifest.json") ? verify_manifest(folder) : SR_EXIT_DONE;
+        return verify_manifest(dir, false);
+    int code = has_file(folder, "manifest.json") ? verify_manifest(folder, true) : SR_EXIT_DONE;
     return code == SR_EXIT_DONE ? verify_encoder(folder) : code;
 }
 

@@ -186,11 +186,16 @@ def test_models(tmp_path):
     assert semroute("models", "verify").returncode == 0
     good = semroute("models", "verify", ROOT / "models" / "domain-linear")
     assert good.returncode == 0 and "model.safetensors: good" in good.stdout
+    good = semroute("models", "verify", "--json", ROOT / "models" / "domain-linear")
+    assert good.returncode == 0 and json.loads(good.stdout) == {
+        "name": str(ROOT / "models" / "domain-linear"), "files": [{"path": "model.safetensors", "good": True}]}
     (tmp_path / "model.safetensors").write_bytes(b"x")
     (tmp_path / "manifest.json").write_text(json.dumps({"files": [
         {"path": "model.safetensors", "bytes": 1, "sha256": "0" * 64}]}))
-    bad = semroute("models", "verify", tmp_path)
-    assert bad.returncode == 1 and "should be 000" in bad.stderr
+    for flags in ([], ["--json"]):
+        bad = semroute("models", "verify", *flags, tmp_path)
+        assert bad.returncode == 1 and "should be 000" in bad.stderr
+    assert json.loads(bad.stdout)["files"] == [{"path": "model.safetensors", "good": False}]
     (tmp_path / "manifest.json").write_text(json.dumps({"files": [{"path": "../x", "bytes": 1, "sha256": "0" * 64}]}))
     assert semroute("models", "verify", tmp_path).returncode == 1
     broken = semroute("models", "info", tmp_path / "model.safetensors")
