@@ -1,6 +1,7 @@
 """semroute models pull: from a hub on loopback that has a real model folder of tests/golden; no hub of the world was
 asked."""
 import json
+import os
 import shutil
 
 import pytest
@@ -77,6 +78,21 @@ def test_goes_on_where_it_ended(hub, tmp_path):
     third = pull(hub, "--to", tmp_path / "tiny")
     assert third.returncode == 0 and "there already" in third.stdout
     assert [path for _, path, _ in hub.asked[asked:]] == ["/api/models/acme/tiny/revision/main?blobs=true"]
+
+
+def test_the_disk_needs_room_for_the_rest_alone(hub, tmp_path):
+    """The hub says a size beyond what is free; the file that is there has it but for some bytes, and takes no room."""
+    disk = os.statvfs(tmp_path)
+    size = disk.f_bavail * disk.f_frsize + (1 << 30)
+    hub.lie["model.safetensors"] = {"lfs": {"sha256": "ab" * 32, "size": size, "pointerSize": 134}}
+    run = pull(hub, "--to", tmp_path / "tiny")
+    assert run.returncode == 3 and "are free" in run.stderr
+    with open(next(tmp_path.glob("tiny.partial-*")) / "model.safetensors", "wb") as file:
+        file.truncate(size - 10)
+    asked = len(hub.asked)
+    run = pull(hub, "--to", tmp_path / "tiny")
+    assert run.returncode == 3 and "are free" not in run.stderr
+    assert any(headers.get("range") == f"bytes={size - 10}-" for _, _, headers in hub.asked[asked:])
 
 
 def test_a_damaged_file_is_not_kept(hub, tmp_path):

@@ -106,6 +106,13 @@ static int name_folders(struct pulling *p, struct sr_err *err)
     return SR_OK;
 }
 
+static int name_path(const char *folder, const struct sr_hub_file *file, char out[PATH_MAX],
+                     struct sr_err *err)
+{
+    int n = snprintf(out, PATH_MAX, "%s/%.*s", folder, (int)file->path.n, file->path.p);
+    return n < PATH_MAX ? SR_OK : sr_err_set(err, SR_ELIMIT, "the folder's path is too long");
+}
+
 /* Makes the folders above the last part of `path`, and with `last` that too. */
 static int make_folders(char *path, bool last, struct sr_err *err)
 {
@@ -125,16 +132,29 @@ static int make_folders(char *path, bool last, struct sr_err *err)
     }
 }
 
+/* Bytes of a wanted file that an earlier call has left. */
+static uint64_t bytes_there(const struct pulling *p, const struct sr_hub_file *file)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (name_path(p->partial, file, path, NULL) || lstat(path, &st) || (uint64_t)st.st_size > file->bytes)
+        return 0;
+    return (uint64_t)st.st_size;
+}
+
 /* Is there room for what is still to come? */
 static int check_room(struct pulling *p, struct sr_err *err)
 {
     struct statvfs disk;
+    uint64_t wanted = p->total;
     if (statvfs(p->partial, &disk))
         return SR_OK;
+    for (size_t i = 0; i < p->n; i++)
+        wanted -= bytes_there(p, p->wanted[i]);
     uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
-    if (room < p->total + SPARE_BYTES)
-        return sr_err_set(err, SR_EIO, "%.150s: %llu MB are free, the model has %llu", p->partial,
-                          (unsigned long long)(room >> 20), (unsigned long long)(p->total >> 20));
+    if (room < wanted + SPARE_BYTES)
+        return sr_err_set(err, SR_EIO, "%.150s: %llu MB are free, %llu of the model are still to come",
+                          p->partial, (unsigned long long)(room >> 20), (unsigned long long)(wanted >> 20));
     return SR_OK;
 }
 
@@ -187,10 +207,9 @@ static int take_file(struct pulling *p, size_t i, struct sr_err *err)
     const struct sr_hub_file *file = p->wanted[i];
     char path[PATH_MAX];
     struct stat st;
-    if (snprintf(path, sizeof path, "%s/%.*s", p->partial, (int)file->path.n, file->path.p) >=
-        (int)sizeof path)
-        return sr_err_set(err, SR_ELIMIT, "the folder's path is too long");
-    int rc = make_folders(path, false, err);
+    int rc = name_path(p->partial, file, path, err);
+    if (!rc)
+        rc = make_folders(path, false, err);
     if (rc)
         return rc;
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -284,10 +303,9 @@ static int hash_there(struct pulling *p, struct sr_err *err)
     uint64_t bytes;
     int rc = SR_OK;
     for (size_t i = 0; !rc && i < p->n; i++) {
-        if (snprintf(path, sizeof path, "%s/%.*s", p->folder, (int)p->wanted[i]->path.n,
-                     p->wanted[i]->path.p) >= (int)sizeof path)
-            return sr_err_set(err, SR_ELIMIT, "the folder's path is too long");
-        rc = sr_manifest_hash(path, p->hashes[i], &bytes, err);
+        rc = name_path(p->folder, p->wanted[i], path, err);
+        if (!rc)
+            rc = sr_manifest_hash(path, p->hashes[i], &bytes, err);
     }
     return rc;
 }
