@@ -11,6 +11,7 @@ import time
 import pytest
 
 from conftest import Gateway, Mock, chat, free_ports, request
+from http2 import Client
 
 SITE = """
 version: v0.3
@@ -136,6 +137,27 @@ def test_a_named_model_stays(tmp_path):
         assert s.requests(2) == s.requests(3) == 0
         s.fail(1, {})
         assert s.ask(model="first").status == 200
+
+
+def in_chunks(s, body):
+    return request(s.gateway.port, "POST", "/v1/chat/completions", iter((body,)), timeout=60).status
+
+
+def over_http2(s, body):
+    with Client(s.gateway.port) as client:
+        return int(client.answer(client.send(client.head(more=(("content-type", "application/json"),)), body))[0])
+
+
+@pytest.mark.parametrize("fault", (*STATUSES, "reset"))
+@pytest.mark.parametrize("send", (in_chunks, over_http2))
+def test_a_body_that_announces_no_length(tmp_path, send, fault):
+    """The other worker gets all of it, and its end. The model is named: the body passes through while it arrives."""
+    with site(tmp_path) as s:
+        s.fail(0, {k: str(v) for k, v in FAULTS[fault].items()})
+        body = json.dumps(chat("hello", "first")).encode()
+        assert [send(s, body) for _ in range(2)] == [200] * 2
+        assert s.requests(0) > 0 and s.requests(1) == 2
+        assert s.mock.last_body(1) == body
 
 
 @pytest.mark.parametrize("stream", (False, True))

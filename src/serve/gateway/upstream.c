@@ -56,6 +56,14 @@ static void count_connect(const struct sr_call *call, enum sr_metric metric, str
 
 /* ---- the body ---- */
 
+/* Are the verdict's slices the whole body? Of a streaming verdict too, when no byte came after them. */
+static bool is_whole(const struct sr_call *call)
+{
+    const struct sr_verdict *v = call->verdict;
+    int64_t announced = sr_http_request_head(call->request)->content_length;
+    return !v->streaming || announced == (int64_t)v->body_size || (call->body_done && !call->body_passed);
+}
+
 /* Sends the slices of the verdict that did not fit into the start, and the end of the body. */
 static void send_remaining(struct sr_call *call)
 {
@@ -71,7 +79,7 @@ static void send_remaining(struct sr_call *call)
         call->slice_at = n < left ? call->slice_at + n : 0;
         call->body_at += n == left;
     }
-    if (call->body_at == v->n_body && !v->streaming && !call->body_whole) {
+    if (call->body_at == v->n_body && is_whole(call) && !call->body_whole) {
         call->body_whole = true;
         if (sr_fetch_write_end(call->upstream) != SR_OK)
             sr_log(SR_LOG_WARN, "upstream_body", "model %s: the body is shorter than announced", v->model);
@@ -381,8 +389,7 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
     request.headers = headers;
     call->body_at = request.body_count;
     call->slice_at = 0;
-    request.body_complete =
-        call->body_at == v->n_body && (!v->streaming || request.content_length == (int64_t)v->body_size);
+    request.body_complete = call->body_at == v->n_body && is_whole(call);
     call->body_whole = request.body_complete;
     struct sr_origin origin = {.host = call->target->host, .port = (uint16_t)call->target->port, .tls = tls};
     uint64_t opened = sr_client_opened(call->gateway->client);
