@@ -11,7 +11,7 @@ import time
 import pytest
 
 from conftest import Gateway, Mock, chat, free_ports, request
-from http2 import Client
+from http2 import Client, until
 
 SITE = """
 version: v0.3
@@ -65,11 +65,10 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(tmp_path, a=None, reliability="", decision="", upstream="", timeout=60000):
+def site(tmp_path, a=None, d=None, reliability="", decision="", upstream="", timeout=60000):
     mock = Mock(tmp_path / "mock.log", workers=4)
     ports = {name: mock.port + i for i, name in enumerate("abcd")}
-    if a:
-        ports["a"] = a
+    ports.update({name: port for name, port in (("a", a), ("d", d)) if port})
     config = SITE.format(reliability=reliability, decision=decision, upstream=upstream, timeout=timeout, **ports)
     gateway = Gateway(config, tmp_path)
     try:
@@ -254,6 +253,72 @@ def test_what_a_decision_says_goes_before_its_models(tmp_path):
         for worker in (0, 1):
             s.fail(worker, STATUSES["500"])
         assert s.ask().status == 500 and s.requests(0) + s.requests(1) == 1 and s.requests(2) == 0
+
+
+class Hasty:
+    """A worker that refuses its first request before it has the body, and keeps the bodies of the others."""
+
+    def __init__(self):
+        self.requests, self.bodies = 0, []
+        hasty = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def body(self):
+                if "content-length" in self.headers:
+                    return self.rfile.read(int(self.headers["content-length"]))
+                return b"".join(self.chunks())
+
+            def chunks(self):
+                while size := int(self.rfile.readline(), 16):
+                    yield self.rfile.read(size)
+                    self.rfile.readline()
+
+            def do_POST(self):
+                hasty.requests += 1
+                refuses = hasty.requests == 1
+                if not refuses:
+                    hasty.bodies.append(self.body())
+                self.send_response(503 if refuses else 200)
+                self.send_header("retry-after", "1")
+                self.send_header("content-length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+                if refuses:
+                    self.rfile.read()  # until the gateway closes: else it would be a reset
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.mark.parametrize("chunked", (True, False))
+def test_a_body_that_arrives_during_a_wait(tmp_path, chunked):
+    """Its worker refuses early and is tried again after its Retry-After: it gets the bytes that came in between too."""
+    worker = Hasty()
+    with site(tmp_path, d=worker.port) as s, socket.create_connection(("127.0.0.1", s.gateway.port), 60) as client:
+        body = json.dumps(chat("word " * 60000, "elsewhere")).encode()
+        parts = body[:20000], body[20000:40000], body[40000:]
+        framing = "transfer-encoding: chunked" if chunked else f"content-length: {len(body)}"
+        frame = (lambda part: b"%x\r\n%s\r\n" % (len(part), part)) if chunked else bytes
+        client.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n{framing}\r\n"
+                       "content-type: application/json\r\n\r\n".encode() + frame(parts[0]))
+        until(lambda: '"upstream_retry"' in s.gateway.output(), s.gateway.output)
+        client.sendall(frame(parts[1]))
+        until(lambda: worker.requests == 2, s.gateway.output)
+        client.sendall(frame(parts[2]) + (b"0\r\n\r\n" if chunked else b""))
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+        assert worker.bodies == [body]
+    worker.stop()
 
 
 @pytest.mark.parametrize("longest", (500, 2000))

@@ -43,6 +43,14 @@ void sr_call_count_failure(const struct sr_call *call, const char *reason)
     }
 }
 
+void sr_call_pause_client(struct sr_call *call)
+{
+    if (!call->body_done && !call->client_paused) {
+        call->client_paused = true;
+        sr_http_request_pause(call->request);
+    }
+}
+
 void sr_call_cancel(struct sr_call *call)
 {
     if (call->waits) {

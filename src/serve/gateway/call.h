@@ -68,7 +68,7 @@ struct sr_call {
     void (*placed)(struct sr_call *call, int at); /* see sr_wait_begin */
     bool connects;                                /* on a new connection, not a pooled one */
     bool body_done;                               /* the client's body is complete */
-    bool body_passed;                             /* bytes after the verdict's were forwarded: no retry */
+    bool body_passed;                             /* bytes came after the verdict's: no retry */
     bool body_whole;                              /* the upstream has been given the whole body */
     bool client_paused;
     size_t body_at;  /* slices of the verdict's body that were given to the upstream */
@@ -128,6 +128,9 @@ struct sr_bytes sr_call_backend(const struct sr_call *call);
 
 /* The workers of the verdict's model come and go. */
 bool sr_call_is_discovered(const struct sr_call *call);
+
+/* Reads no more of the client's body, unless it is complete. No effect when it is so already. */
+void sr_call_pause_client(struct sr_call *call);
 
 /* Cancels the upstream, if there is one, and a wait for it. */
 void sr_call_cancel(struct sr_call *call);

@@ -96,21 +96,22 @@ static void resume_client(struct sr_call *call)
 
 void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last)
 {
+    call->body_passed |= slice.n > 0;
+    if (!call->upstream && slice.n > 0) { /* no try may follow, because it would lack them */
+        sr_call_cancel(call);
+        sr_call_fail(call, 502, ERROR_TYPE, "The request's body could not be sent on.");
+    }
     if (!call->upstream || call->body_whole)
         return;
     int rc = SR_OK;
-    if (slice.n > 0) {
-        call->body_passed = true;
+    if (slice.n > 0)
         rc = sr_fetch_write(call->upstream, slice);
-    }
     if (rc == SR_OK && last)
         rc = sr_fetch_write_end(call->upstream);
-    if (rc != SR_OK || last) {
+    if (rc != SR_OK || last)
         call->body_whole = true;
-    } else if (sr_fetch_queued(call->upstream) > SR_CALL_HIGH_WATER && !call->client_paused) {
-        call->client_paused = true;
-        sr_http_request_pause(call->request);
-    }
+    else if (sr_fetch_queued(call->upstream) > SR_CALL_HIGH_WATER)
+        sr_call_pause_client(call);
 }
 
 /* ---- the upstream's events ---- */
@@ -296,10 +297,12 @@ static bool try_again(struct sr_call *call, uint32_t failure, uint64_t retry_aft
     count_connect(call, SR_METRIC_UPSTREAM_RETRIES, SR_LIT(""));
     sr_log(SR_LOG_INFO, "upstream_retry", "model %s, target %s failed; next: model %s, target %s in %llu ms",
            model, target, call->verdict->model, call->target->name, (unsigned long long)wait_ms);
-    if (wait_ms)
+    if (wait_ms) {
+        sr_call_pause_client(call); /* a try begins with the verdict's bytes: more would be lost */
         sr_timer_start(&call->retry, wait_ms);
-    else
+    } else {
         start(call);
+    }
     return true;
 }
 
@@ -448,10 +451,8 @@ static void start(struct sr_call *call)
     }
     if (call->verdict->n_targets > 1)
         sr_waiting_add(call);
-    if (!call->body_whole && !call->body_done && !call->client_paused) {
-        call->client_paused = true;
-        sr_http_request_pause(call->request);
-    }
+    if (!call->body_whole)
+        sr_call_pause_client(call);
 }
 
 void sr_call_verdict(struct sr_call *call)

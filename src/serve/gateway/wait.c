@@ -45,10 +45,7 @@ static bool wait_here(struct sr_call *call, void (*placed)(struct sr_call *call,
         return false;
     sr_exchange_wait_begins(call->exchange);
     sr_timer_start(&call->retry, patience_ms);
-    if (!call->body_done && !call->client_paused) { /* its bytes have nowhere to go */
-        call->client_paused = true;
-        sr_http_request_pause(call->request);
-    }
+    sr_call_pause_client(call); /* its bytes have nowhere to go */
     return true;
 }
 
