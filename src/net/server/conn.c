@@ -132,6 +132,7 @@ static void request_begin(struct sr_http_conn *conn)
     conn->close_after = !head->keep_alive || server->draining;
     conn->chunked = false;
     conn->reading_body = true;
+    conn->phase = SR_HTTP_PHASE_NONE; /* the phase that follows is a new one, also where it is the same */
     conn->body_since = sr_loop_now(server->loop);
     conn->body_ms = 0;
     server->handler->request(server->ctx, request);

@@ -168,6 +168,27 @@ static void idle_connections_are_closed(void **state)
     world_close(&w);
 }
 
+/* Requests that come in one read and are answered at once are use too: the time counts from the last one. */
+static void busy_connections_stay(void **state)
+{
+    struct sr_http_server_settings settings = sr_http_server_settings_defaults();
+    struct world w;
+    struct raw r;
+    (void)state;
+    settings.idle_timeout_ms = 1000;
+    world_open(&w, &settings, NULL);
+    raw_open(&r, &w);
+    uint64_t until = sr_loop_now(w.loop) + 2 * settings.idle_timeout_ms;
+    for (size_t n = 1; sr_loop_now(w.loop) < until; n++) {
+        raw_send(&r, HELLO);
+        raw_wait_text(&r, "hello", n);
+        assert_false(r.closed);
+        world_run_ms(&w, 20);
+    }
+    raw_close(&r);
+    world_close(&w);
+}
+
 /* A client that does not read: the echo stops reading from it, and little is held. */
 static void slow_reader_holds_up_the_writer(void **state)
 {
@@ -484,6 +505,7 @@ int main(void)
         cmocka_unit_test(expectations_and_versions),
         cmocka_unit_test(bad_requests_are_answered_and_closed),
         cmocka_unit_test(idle_connections_are_closed),
+        cmocka_unit_test(busy_connections_stay),
         cmocka_unit_test(slow_reader_holds_up_the_writer),
         cmocka_unit_test(stuck_reader_is_closed),
         cmocka_unit_test(paused_body_waits),
