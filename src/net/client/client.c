@@ -566,6 +566,8 @@ size_t sr_fetch_queued(const struct sr_fetch *fetch)
 void sr_fetch_pause(struct sr_fetch *fetch)
 {
     fetch->paused = true;
+    if (fetch->head_told)
+        sr_timer_stop(&fetch->timer);
     if (fetch->up)
         sr_conn_pause(fetch->up->sock);
 }

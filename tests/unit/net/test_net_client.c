@@ -314,6 +314,34 @@ static void timeouts(void **state)
     world_close(&w);
 }
 
+/* A caller that pauses between two pieces may take its time. */
+static void a_pause_is_no_silence(void **state)
+{
+    struct sr_client_request request = call_request("GET", "/", NULL);
+    struct world w;
+    struct call c = {0};
+    struct stub s;
+    (void)state;
+    world_open(&w, NULL, NULL);
+    request.timeouts.idle_ms = 1000;
+    stub_open(&s, &w, "\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh");
+    call_begin(&c, &w, &request, NULL);
+    while (!c.body.len)
+        world_run_ms(&w, 5);
+    sr_fetch_pause(c.exchange);
+    world_run_ms(&w, 1500);
+    assert_false(c.over);
+    struct sr_bytes rest = SR_LIT("i");
+    assert_int_equal(sr_conn_write(s.conn, &rest, 1), SR_OK);
+    sr_fetch_resume(c.exchange);
+    world_run(&w, &c.over);
+    assert_true(c.ok);
+    assert_string_equal(c.body.data, "hi");
+    call_dispose(&c);
+    stub_close(&s);
+    world_close(&w);
+}
+
 static void early_answer_is_delivered(void **state)
 {
     struct sr_client_request request = call_request("POST", "/", NULL);
@@ -490,6 +518,7 @@ int main(void)
         cmocka_unit_test(names_try_every_address),
         cmocka_unit_test(closed_early),
         cmocka_unit_test(timeouts),
+        cmocka_unit_test(a_pause_is_no_silence),
         cmocka_unit_test(early_answer_is_delivered),
         cmocka_unit_test(an_answer_that_closes_is_delivered),
         cmocka_unit_test(stale_connections_are_not_reused),
