@@ -289,8 +289,11 @@ SR_API const struct sr_target *sr_verdict_target(const struct sr_verdict *verdic
 SR_API const struct sr_verdict *sr_exchange_verdict_for(sr_exchange *exchange, size_t target);
 
 /** The verdict for the best other model of the decision, because the one that was chosen failed before any
- * byte of its answer was used: its own name, reasoning and targets, and a new ticket. NULL: there is none,
- * the client named its model, or the body was passed on as it arrived; the verdict is unchanged then. */
+ * byte of its answer was used: its own name, reasoning and targets, and a new ticket. It takes from the
+ * limits of that model; one whose limits have no room, or would have to be waited for, is left out. NULL:
+ * there is none, the client named its model, or the body was passed on as it arrived. The verdict is
+ * unchanged then, or where the request did not begin at the model of the last call, that of the model before
+ * it. */
 SR_API const struct sr_verdict *sr_exchange_next_model(sr_exchange *exchange);
 
 /** The verdict; NULL before it is ready. Valid until sr_exchange_end; a later SR_STEP_ABORT,

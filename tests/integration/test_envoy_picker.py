@@ -31,9 +31,9 @@ def mock(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def picker(directory, mock, *models, subset=None, change=None, decisions=(), **extproc):
+def picker(directory, mock, *models, subset=None, change=None, decisions=(), limits=None, **extproc):
     """semroute with these models (`@N`: a worker of the mock) and an Envoy in front; yields Envoy and semroute."""
-    config = site(*models, default="general", decisions=decisions, extproc={"destination_header": ENDPOINT, **extproc})
+    config = site(*models, default="general", decisions=decisions, limits=limits or {}, extproc={"destination_header": ENDPOINT, **extproc})
     path, port, metrics = write(config, directory / "semroute.yaml", mock.port), free_ports(), free_ports()
 
     def changed(text):
@@ -106,6 +106,17 @@ def test_the_next_model_when_the_offer_has_no_worker_of_the_first(tmp_path, mock
                 assert answer.headers["x-vsr-selected-model"] == ("general" if answers == "general" else "coder")
             else:
                 assert answer.status == 503 and answer.headers["retry-after"]
+
+
+def test_the_limits_of_the_next_model(tmp_path, mock):
+    """It takes over as often as its limit says, and what no worker could take counts nowhere else."""
+    models = [model("general", "@0"), model("coder", "@1"), model("other", "@3")]
+    both = decision("both", modelRefs=[{"model": "general"}, {"model": "other"}, {"model": "coder"}])
+    rules = [{"name": name, "match": {"model": name}, "requests_per_unit": 2, "unit": "day"} for name in ("coder", "other")]
+    with picker(tmp_path, mock, *models, decisions=[both], limits={"rules": rules}, subset=offers(mock, 1)) as (envoy, semroute):
+        assert [ask(envoy, "auto").status for _ in range(3)] == [200, 200, 503]
+        assert ask(envoy, "coder").status == 429
+        assert ask(envoy, "other").status == 503
 
 
 def test_offers_as_text_with_odd_entries(tmp_path, mock):

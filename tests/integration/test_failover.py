@@ -12,6 +12,7 @@ import pytest
 
 from conftest import Gateway, Mock, chat, free_ports, request
 from http2 import Client, until
+from test_rate_limits import redis  # noqa: F401 (a fixture)
 
 SITE = """
 version: v0.3
@@ -35,7 +36,7 @@ routing:
       rules: {{operator: AND, conditions: [{{type: keyword, name: sums}}]}}
       modelRefs: [{{model: first, use_reasoning: true}}, {{model: second, use_reasoning: false}}]
       reliability: {{{decision}}}
-global: {{semroute: {{access_log: stdout, gateway: {{upstream: {{response_timeout_ms: {timeout}, idle_timeout_ms: {timeout}{upstream}}}}}}}}}
+global: {{semroute: {{access_log: stdout{more}, gateway: {{upstream: {{response_timeout_ms: {timeout}, idle_timeout_ms: {timeout}{upstream}}}}}}}}}
 """
 
 STATUSES = {status: {"x-mock-status": status} for status in ("500", "503", "429")}
@@ -65,11 +66,12 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(tmp_path, a=None, d=None, reliability="", decision="", upstream="", timeout=60000):
+def site(tmp_path, a=None, d=None, reliability="", decision="", upstream="", more="", timeout=60000):
     mock = Mock(tmp_path / "mock.log", workers=4)
     ports = {name: mock.port + i for i, name in enumerate("abcd")}
     ports.update({name: port for name, port in (("a", a), ("d", d)) if port})
-    config = SITE.format(reliability=reliability, decision=decision, upstream=upstream, timeout=timeout, **ports)
+    config = SITE.format(reliability=reliability, decision=decision, upstream=upstream, more=more,
+                         timeout=timeout, **ports)
     gateway = Gateway(config, tmp_path)
     try:
         yield Site(mock, gateway)
@@ -126,6 +128,76 @@ def test_everything_fails(tmp_path):
             s.fail(worker, {"x-mock-status": "500"})
         assert s.ask().status == 500
         assert s.requests(3) == 0
+
+
+@contextlib.contextmanager
+def busy(s, worker, model):
+    """The worker has one request, until the end."""
+    before = s.requests(worker)
+    s.fail(worker, FAULTS["hang"])
+    asked = threading.Thread(target=s.ask, kwargs={"model": model, "timeout": 300})
+    asked.start()
+    until(lambda: s.requests(worker) > before, s.gateway.output)
+    yield
+    s.order("kill", worker)
+    asked.join()
+
+
+ONE = ", pools: [{name: small, model: second, max_in_flight: 1, queue: {max: %d, timeout: 60s}}]"
+
+
+@pytest.mark.parametrize("fault", ("503", "reset"))
+def test_a_next_model_without_room_changes_nothing(tmp_path, fault):
+    """The request stays one of the first model: its workers are tried again, and the answer is theirs."""
+    with site(tmp_path, reliability="retry_count: 2", more=ONE % 0) as s, busy(s, 2, "second"):
+        for worker in (0, 1):
+            s.fail(worker, FAULTS[fault])
+        answer = s.ask()
+        assert answer.status == (502 if fault == "reset" else 503)
+        assert fault == "reset" or b"asked to fail" in answer.body
+        assert s.requests(0) + s.requests(1) == 3 and s.requests(2) == 1
+        until(lambda: '"requested_model":"auto"' in s.gateway.output(), s.gateway.output)
+        line = next(json.loads(line) for line in s.gateway.output().splitlines() if '"requested_model":"auto"' in line)
+        assert line["model"] == "first" and line["reasoning"] != "off" and "failovers" not in line
+        waiting = [line for line in s.gateway.metrics().splitlines() if line.startswith("llm_model_inflight_requests{")]
+        assert [line.rsplit(" ", 1)[1] for line in waiting if '"first"' in line] == ["0"], waiting
+
+
+def test_a_next_model_that_is_full_may_be_waited_for(tmp_path):
+    with site(tmp_path, more=ONE % 5) as s:
+        for worker in (0, 1):
+            s.fail(worker, STATUSES["500"])
+        s.fail(2, {"x-mock-delay-ms": "2000"})
+        asked = threading.Thread(target=s.ask, kwargs={"model": "second", "timeout": 120})
+        asked.start()
+        until(lambda: s.requests(2) == 1, s.gateway.output)
+        answer = s.ask(timeout=120)
+        asked.join()
+        assert answer.status == 200 and answer.headers["x-vsr-selected-model"] == "second"
+
+
+LIMITS = 'rules: [{name: two, match: {model: second}, requests_per_unit: 2, unit: day}]'
+
+
+def test_the_limits_of_the_next_model(tmp_path):
+    """A request that fails over counts at the model that answers; without room there it gets the first one's answer."""
+    with site(tmp_path, more=", limits: {%s}" % LIMITS) as s:
+        for worker in (0, 1):
+            s.fail(worker, STATUSES["500"])
+        assert [s.ask().status for _ in range(4)] == [200, 200, 500, 500]
+        assert s.requests(2) == 2
+        assert s.ask(model="second").status == 429
+
+
+def test_the_limits_of_the_next_model_over_redis(tmp_path, redis):  # noqa: F811
+    """The store would have to be waited for: the request stays, and the limit is as it was."""
+    with site(tmp_path, more=", limits: {%s, store: redis, timeout: 10s, redis: {host: 127.0.0.1, port: %d}}" % (LIMITS, redis.port)) as s:
+        until(lambda: s.ask(model="second").status == 200, s.gateway.output)
+        for worker in (0, 1):
+            s.fail(worker, STATUSES["500"])
+        assert s.ask().status == 500
+        assert s.requests(2) == 1
+        assert [s.ask(model="second").status for _ in range(2)] == [200, 429]
 
 
 def test_a_named_model_stays(tmp_path):

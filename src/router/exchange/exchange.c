@@ -14,12 +14,11 @@
 #include "router/exchange/body.h"
 #include "router/exchange/embed.h"
 #include "router/exchange/limit.h"
-#include "router/exchange/permit.h"
+#include "router/exchange/next.h"
 #include "router/exchange/phases.h"
 #include "router/exchange/pool.h"
 #include "router/exchange/record.h"
 #include "router/exchange/reply.h"
-#include "router/exchange/route.h"
 #include "router/exchange/send.h"
 #include "router/exchange/store.h"
 #include "router/exchange/tiers.h"
@@ -256,25 +255,6 @@ const struct sr_verdict *sr_exchange_verdict(const sr_exchange *x)
     return x->record.has_verdict ? &x->verdict : NULL;
 }
 
-/* The routing has chosen another candidate of its decision: makes the verdict to forward anew. */
-static void forward_next(sr_exchange *x)
-{
-    struct sr_ticket before = x->ticket;
-    int model = x->record.model;
-    x->ticket = (struct sr_ticket){.at = -1};
-    x->record.failovers++;
-    x->named = false;
-    if (sr_exchange_choose_next(x))
-        sr_exchange_begin_phases(x, SR_PHASES_AGAIN);
-    if (x->ticket.group) { /* the place in the retry budget goes over to it */
-        x->ticket.retries = before.retries;
-        before.retries = false;
-    }
-    sr_ticket_dispose(&before);
-    sr_exchange_note_placed(x);
-    sr_exchange_note_next_model(x, model);
-}
-
 const struct sr_verdict *sr_exchange_verdict_for(sr_exchange *x, size_t target)
 {
     struct sr_err err = {0};
@@ -285,22 +265,6 @@ const struct sr_verdict *sr_exchange_verdict_for(sr_exchange *x, size_t target)
     if (rc)
         sr_exchange_refuse_translation(x, rc, &err);
     return &x->verdict;
-}
-
-const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
-{
-    if (x->state != SR_EXCHANGE_SETTLED || x->record.action != SR_ACTION_FORWARD || x->verdict.streaming)
-        return NULL;
-    while (sr_routing_next(&x->routing) == SR_OK) {
-        if (sr_exchange_may_use(x, x->routing.choice.model)) {
-            if (!sr_exchange_is_full(x)) /* workers that are only busy have not failed */
-                sr_exchange_note_failed(x);
-            sr_exchange_leave_pools(x);
-            forward_next(x);
-            return &x->verdict;
-        }
-    }
-    return NULL;
 }
 
 /* A request that is only explained has no door: which worker would it go to? */
@@ -347,6 +311,7 @@ const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char
 /* Reports and frees. */
 static void finish(sr_exchange *x, enum sr_end how)
 {
+    sr_exchange_take_model(x);
     sr_exchange_report_end(x, how);
     sr_exchange_limit_settle(x);
     sr_exchange_learn_size(x);

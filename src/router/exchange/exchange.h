@@ -37,6 +37,7 @@ enum sr_exchange_state {
 
 struct sr_phase;
 struct sr_embeddings;
+struct sr_exchange_before;
 
 /* A body as it will be sent. */
 struct sr_sending {
@@ -141,6 +142,7 @@ struct sr_exchange {
     struct sr_ticket ticket; /* set when the verdict forwards */
     struct sr_exchange_workload workload;
     struct sr_exchange_pools pools;
+    struct sr_exchange_before *before; /* of the model before (next.c), in the arena; NULL: none yet */
     struct sr_buf reply;
     struct sr_buf explain;
 

@@ -31,10 +31,9 @@ static uint64_t prompt_tokens(sr_exchange *x)
     return total / BYTES_A_TOKEN + 1;
 }
 
-static void count(sr_exchange *x)
+static void count(sr_exchange *x, const struct sr_limiting *l)
 {
-    const struct sr_limiting *l = &x->limiting;
-    for (size_t i = 0; x->metrics && i < l->n; i++) {
+    for (size_t i = 0; x->metrics && i < l->asked; i++) {
         bool refused = l->state == SR_LIMITING_REFUSED && l->result.which == i;
         const char *result = l->failed ? "failed" : refused ? "limited" : "allowed";
         if (l->state == SR_LIMITING_REFUSED && !refused)
@@ -49,16 +48,21 @@ static bool has_to_ask(const sr_exchange *x)
     return sr_exchange_has_limits(x) && x->recall.purpose == SR_PURPOSE_SERVE;
 }
 
+static struct sr_limit_subject subject_of(const sr_exchange *x, int model, uint64_t tokens, bool look)
+{
+    return (struct sr_limit_subject){.identity = &x->identity,
+                                     .client = sr_identity_client(&x->identity, x->head.peer),
+                                     .model = model,
+                                     .look = look,
+                                     .prompt_tokens = tokens,
+                                     .now_ms = sr_clock_wall_ns() / SR_NS_PER_MS};
+}
+
 /* Asks for a model, or looks. */
 static enum sr_limiting_state start(sr_exchange *x, int model, uint64_t tokens, bool look)
 {
     struct sr_limiting *l = &x->limiting;
-    struct sr_limit_subject subject = {.identity = &x->identity,
-                                       .client = sr_identity_client(&x->identity, x->head.peer),
-                                       .model = model,
-                                       .look = look,
-                                       .prompt_tokens = tokens,
-                                       .now_ms = sr_clock_wall_ns() / SR_NS_PER_MS};
+    struct sr_limit_subject subject = subject_of(x, model, tokens, look);
     struct sr_mailbox *mailbox = sr_exchange_mailbox(x);
     if (x->env.post && !mailbox)
         return l->state = SR_LIMITING_AWAY;
@@ -78,7 +82,7 @@ static enum sr_limiting_state ask(sr_exchange *x)
     if (l->state != SR_LIMITING_OPEN) {
         if (!l->counted && l->state != SR_LIMITING_WAITS) {
             l->counted = true;
-            count(x);
+            count(x, l);
         }
         return l->state;
     }
@@ -102,7 +106,7 @@ static enum sr_limiting_state look(sr_exchange *x)
     }
     if (l->state == SR_LIMITING_REFUSED && !l->counted) {
         l->counted = true;
-        count(x);
+        count(x, l);
     }
     return l->state;
 }
@@ -238,6 +242,20 @@ const struct sr_phase sr_phase_look = {.begin = look_step,
                                        .end = look_end,
                                        .deadline_ns = sr_exchange_limit_deadline_ns,
                                        .give_up = sr_exchange_limit_give_up};
+
+bool sr_exchange_limit_moves(sr_exchange *x, int model)
+{
+    struct sr_limiting next = {.done = x->limiting.done, .ctx = x->limiting.ctx, .counted = true};
+    if (!has_to_ask(x) || x->limiting.state != SR_LIMITING_PASSED)
+        return true;
+    struct sr_limit_subject subject = subject_of(x, model, prompt_tokens(x), false);
+    int rc = sr_limiting_move(&next, &x->limiting, &subject, &x->arena);
+    if (rc == SR_OK || rc == SR_ELIMIT)
+        count(x, &next);
+    if (rc == SR_OK)
+        x->limiting = next;
+    return rc == SR_OK;
+}
 
 /* ---- the end ---- */
 

@@ -15,6 +15,11 @@ void sr_exchange_limit_give_up(sr_exchange *x);
  * room. False: it has, or the counters are elsewhere and the phase `look` asks them. Takes nothing. */
 bool sr_exchange_limit_refuses(sr_exchange *x);
 
+/* Takes from the counters of another model of the decision, for a request that passed those of its own: from
+ * those that it has not taken from yet. False: they have no room, or are in a store that would be waited for;
+ * nothing was taken. */
+bool sr_exchange_limit_moves(sr_exchange *x, int model);
+
 /* Tells the limits what the request has cost; after sr_exchange_note_answer. */
 void sr_exchange_limit_settle(sr_exchange *x);
 

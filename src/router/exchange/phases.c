@@ -21,8 +21,8 @@ static const struct sr_phase *const pass[] = {
 };
 
 static const struct sr_phase *const again[] = {
-    &sr_phase_permit, &sr_phase_limit,     &sr_phase_recall, &sr_phase_edit,
-    &sr_phase_upload, &sr_phase_translate, &sr_phase_pick,   &sr_phase_send,
+    &sr_phase_permit,    &sr_phase_recall, &sr_phase_edit, &sr_phase_upload,
+    &sr_phase_translate, &sr_phase_pick,   &sr_phase_send,
 };
 
 static const struct sr_phase *const embed[] = {

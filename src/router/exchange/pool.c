@@ -143,9 +143,14 @@ void sr_exchange_pools_again(sr_exchange *x)
             sr_ticket_again(&x->pools.left[i].ticket);
 }
 
+void sr_exchange_dispose_pools(struct sr_exchange_pools *pools)
+{
+    for (size_t i = 0; i < pools->tiers.n && pools->left; i++)
+        sr_ticket_dispose(&pools->left[i].ticket);
+    *pools = (struct sr_exchange_pools){.model = -1};
+}
+
 void sr_exchange_leave_pools(sr_exchange *x)
 {
-    for (size_t i = 0; i < x->pools.tiers.n && x->pools.left; i++)
-        sr_ticket_dispose(&x->pools.left[i].ticket);
-    x->pools = (struct sr_exchange_pools){.model = -1};
+    sr_exchange_dispose_pools(&x->pools);
 }

@@ -38,4 +38,7 @@ void sr_exchange_pools_again(sr_exchange *x);
 /* Gives back what the request has at other pools than the present one. */
 void sr_exchange_leave_pools(sr_exchange *x);
 
+/* The same of pools that an exchange had. */
+void sr_exchange_dispose_pools(struct sr_exchange_pools *pools);
+
 #endif

@@ -192,11 +192,6 @@ void sr_exchange_note_placed(sr_exchange *x)
         sr_outcome_placed(&x->record, x->router, &x->counted);
 }
 
-void sr_exchange_note_failed(sr_exchange *x)
-{
-    sr_outcome_failed(&x->record, x->router);
-}
-
 void sr_exchange_note_next_model(sr_exchange *x, int before)
 {
     sr_measure_next_model(&x->record, before, x->router, x->metrics);

@@ -18,10 +18,6 @@ void sr_exchange_note_cache(sr_exchange *x, bool early);
  * model takes over. */
 void sr_exchange_note_placed(sr_exchange *x);
 
-/* The record's model could not answer, and another one is to take over. One whose workers are only busy has
- * not failed. */
-void sr_exchange_note_failed(sr_exchange *x);
-
 /* Another model than number `before` has taken over. */
 void sr_exchange_note_next_model(sr_exchange *x, int before);
 

@@ -26,7 +26,7 @@ struct sr_limiting {
     const struct sr_config *config;
     struct sr_limit *limits; /* [n], in the arena */
     struct sr_limit_item *items;
-    size_t n;
+    size_t n, asked; /* the first of them are asked; the others have been, for another model */
     uint64_t taken_ms, deadline_ns;
     struct sr_limit_result result;
     bool looks;  /* it takes nothing, and only asks whether the limits have room for one request */
@@ -49,6 +49,16 @@ void sr_limiting_deadline(struct sr_limiting *l);
 /* What the request has cost; 0 and 0: nothing was used, what was taken goes back (but for the request
  * itself). Once. */
 void sr_limiting_settle(struct sr_limiting *l, uint64_t tokens, double cost);
+
+/* The request that has passed `from` is for another model now: asks the counters that it has not taken from
+ * yet. `l`, with nothing but its settings, is as after sr_limiting_start then; `from` stays as it is. Nothing
+ * is waited for. SR_ELIMIT: refused; SR_AGAIN: a remote would have to be asked; SR_ENOMEM. */
+int sr_limiting_move(struct sr_limiting *l, const struct sr_limiting *from,
+                     const struct sr_limit_subject *subject, struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* What was taken goes back, but to the counters that `other` has too; the requests themselves only where
+ * `requests`. */
+void sr_limiting_give_back(const struct sr_limiting *l, const struct sr_limiting *other, bool requests);
 
 void sr_limiting_dispose(struct sr_limiting *l);
 

@@ -107,7 +107,7 @@ static int add(const struct sr_config *config, const struct sr_limit_subject *s,
     uint64_t begins_ms = 0, ends_ms = 0;
     if (*n == SR_LIMIT_MAX)
         return SR_OK; /* the configuration has no more than that */
-    struct sr_limit_item item = {rule, what};
+    struct sr_limit_item item = {.rule = rule, .what = what};
     struct sr_limit limit = {.unit_ms = sr_limit_unit_ms((enum sr_limit_unit)rule->unit)};
     if (rule->budget) {
         sr_limit_period((enum sr_limit_unit)rule->unit, s->now_ms, &begins_ms, &ends_ms);

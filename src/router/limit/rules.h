@@ -15,6 +15,7 @@ enum sr_limit_what { SR_LIMIT_REQUESTS, SR_LIMIT_TOKENS, SR_LIMIT_COST };
 struct sr_limit_item {
     const struct sr_config_limit *rule;
     enum sr_limit_what what;
+    uint64_t taken_ms; /* when the request took from it, by the clock that counted; 0: not yet */
 };
 
 struct sr_limit_subject {

@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "router/exchange/next.h"
 #include "router/exchange/pool.h"
 #include "router/exchange/send.h"
 #include "router/exchange/trace.h"
@@ -279,11 +280,13 @@ static int choose(struct sr_extproc_core *core, const struct sr_verdict **v)
     while ((rc = sr_extproc_choose(core, *v)) == SR_ENOENT) {
         const struct sr_verdict *next =
             sr_exchange_next_pool(core->exchange) ? *v : sr_exchange_next_model(core->exchange);
-        if (!next || next->action == SR_ACTION_REPLY)
+        if (!next)
             break;
         *v = next;
         core->choice = (struct sr_extproc_choice){0};
     }
+    if (rc == SR_OK)
+        sr_exchange_take_model(core->exchange);
     return rc;
 }
 
@@ -334,7 +337,9 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
         rc = prepare(core, v, &m);
     if (rc != SR_OK) {
         bool busy = rc == SR_ENOENT && sr_exchange_is_full(core->exchange) && sr_extproc_is_picker(core);
-        v = sr_exchange_fail(core->exchange, busy ? 429 : 503, NULL, why_not_sent(core, rc));
+        const char *why = why_not_sent(core, rc);
+        (void)sr_exchange_go_back(core->exchange);
+        v = sr_exchange_fail(core->exchange, busy ? 429 : 503, NULL, why);
         answer_request(core, v);
         return;
     }

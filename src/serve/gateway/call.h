@@ -62,7 +62,7 @@ struct sr_call {
     const struct sr_verdict *verdict;
     struct sr_fetch *upstream; /* NULL when there is none, or it has ended */
     const struct sr_target *target;
-    int tries;                                    /* at the verdict's model */
+    int tries, tries_before;                      /* at the verdict's model, and at the one before */
     struct sr_timer retry;                        /* the next try begins, or the wait for a worker is over */
     bool waits;                                   /* in the queue of its pool, for a worker with room */
     void (*placed)(struct sr_call *call, int at); /* see sr_wait_begin */
@@ -193,7 +193,7 @@ const char *sr_retry_failure_name(const struct sr_client_error *error);
 uint64_t sr_retry_after_ms(const struct sr_http_head *head);
 
 /* The first try: chooses a target of the verdict's model, or of the next ones of the decision, and begins
- * there. False: none has a worker with room; the verdict is of the last one. */
+ * there. False: none has a worker with room; the verdict may be that of one that is only tried out. */
 bool sr_retry_place(struct sr_call *call);
 
 /* The first byte of an answer decides where the request is answered: there are other workers, and it may be
@@ -208,11 +208,24 @@ bool sr_retry_leave(struct sr_call *call);
  * to another one of the model. The errors of sr_exchange_aim, of the last one: the call has no target. */
 int sr_retry_aim(struct sr_call *call, struct sr_err *err) SR_WARN_UNUSED;
 
-/* The same after a failure that was reported: of this model, or of the next one, whose verdict is the call's
- * then; to be started after so many milliseconds. False: the failure is final; or, where `*may_wait`, no
- * worker has room now. */
-bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,
-                   bool *may_wait);
+/* After a failure that was reported: may the request be tried again at all? It has a place in the budget
+ * then, where it needs one. */
+bool sr_retry_may(const struct sr_call *call, uint32_t failure) SR_WARN_UNUSED;
+
+/* Begins at another worker of the model, or at one of the next models, whose verdict is the call's then.
+ * False: none has one with room; the verdict may be that of one that is only tried out (sr_retry_go_back). */
+bool sr_retry_next(struct sr_call *call);
+
+/* May it wait for a worker of the verdict's model, all of which are full? */
+bool sr_retry_may_wait(const struct sr_call *call);
+
+/* No worker was found at a model that is tried out: the call is at the model before again. False: no model is
+ * tried out. */
+bool sr_retry_go_back(struct sr_call *call);
+
+/* Begins at the same workers once more, to be started after so many milliseconds. False: the failure is
+ * final. */
+bool sr_retry_same(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms);
 
 /* ---- reply.c: towards the client ---- */
 

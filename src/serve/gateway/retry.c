@@ -8,6 +8,7 @@
 #include "router/exchange/retry.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "router/exchange/next.h"
 #include "router/exchange/place.h"
 #include "router/exchange/pool.h"
 #include "router/exchange/send.h"
@@ -121,15 +122,29 @@ static bool choose_of_model(struct sr_call *call)
     return choose_other_pool(call, true) || choose(call) || choose_other_pool(call, false);
 }
 
-/* The next model of the decision takes over. */
+/* The next model of the decision that has a worker for the request takes over. */
 static bool next_model(struct sr_call *call)
 {
-    const struct sr_verdict *next = sr_exchange_next_model(call->exchange);
-    if (!next || next->action != SR_ACTION_FORWARD)
+    int tries = call->tries;
+    while (sr_exchange_next_model(call->exchange)) {
+        call->tries_before = tries;
+        call->tries = 0;
+        if (choose_of_model(call)) {
+            sr_exchange_take_model(call->exchange);
+            return true;
+        }
+    }
+    if (!sr_exchange_tries_model(call->exchange))
+        call->tries = tries;
+    return false;
+}
+
+bool sr_retry_go_back(struct sr_call *call)
+{
+    if (!sr_exchange_go_back(call->exchange))
         return false;
-    call->verdict = next;
-    call->tries = 0;
-    return choose_of_model(call) || next_model(call);
+    call->tries = call->tries_before;
+    return true;
 }
 
 bool sr_retry_place(struct sr_call *call)
@@ -148,10 +163,16 @@ int sr_retry_aim(struct sr_call *call, struct sr_err *err)
     return rc;
 }
 
+/* Has its model tries left? */
+static bool may_again(const struct sr_call *call)
+{
+    return call->tries <= sr_exchange_retry(call->exchange).retries;
+}
+
 /* May the request be sent again, after so many tries and what was sent of it? */
 static bool may_retry(const struct sr_call *call)
 {
-    return !call->body_passed && call->tries <= sr_exchange_retry(call->exchange).retries;
+    return !call->body_passed && may_again(call);
 }
 
 bool sr_retry_may_move(const struct sr_call *call)
@@ -173,25 +194,27 @@ bool sr_retry_leave(struct sr_call *call)
     return true;
 }
 
-bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,
-                   bool *may_wait)
+bool sr_retry_may(const struct sr_call *call, uint32_t failure)
+{
+    return !call->body_passed && (failure & sr_exchange_retry(call->exchange).retry_on) &&
+           ((failure & GONE) || sr_ticket_retry(call->verdict->ticket));
+}
+
+bool sr_retry_next(struct sr_call *call)
+{
+    return (may_again(call) && choose_of_model(call)) || next_model(call);
+}
+
+bool sr_retry_may_wait(const struct sr_call *call)
+{
+    return may_again(call) && sr_exchange_is_full(call->exchange);
+}
+
+bool sr_retry_same(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms)
 {
     const struct sr_config_gateway *settings = &call->gateway->config->global.gateway;
-    const struct sr_config_retry tries = sr_exchange_retry(call->exchange);
-    bool may_again = call->tries <= tries.retries;
-    *wait_ms = 0;
-    *may_wait = false;
-    if (call->body_passed || !(failure & tries.retry_on) ||
-        (!(failure & GONE) && !sr_ticket_retry(call->verdict->ticket)))
-        return false;
-    if ((may_again && choose_of_model(call)) || next_model(call))
-        return true;
-    if (may_again && sr_exchange_is_full(call->exchange)) {
-        *may_wait = true;
-        return false;
-    }
     *wait_ms = retry_after_ms ? retry_after_ms : back_off(settings->upstream.back_off_ms, call->tries);
-    if (!may_again || !(failure & PASSING) || retry_after_ms > settings->upstream.retry_after_ms ||
+    if (!may_again(call) || !(failure & PASSING) || retry_after_ms > settings->upstream.retry_after_ms ||
         !has_time(call, *wait_ms) || !sr_ticket_retry(call->verdict->ticket))
         return false;
     sr_exchange_pools_again(call->exchange);

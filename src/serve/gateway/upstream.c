@@ -265,11 +265,19 @@ static void on_placed(struct sr_call *call, int at)
     start(call);
 }
 
+/* Waits for a worker of a model that is tried out, or else of the one before, where `may` (NULL: anywhere).
+ * False: no model is tried out any more. */
+static bool wait_somewhere(struct sr_call *call, bool (*may)(const struct sr_call *call))
+{
+    return ((!may || may(call)) && sr_wait_begin(call, on_placed)) ||
+           (sr_retry_go_back(call) && (!may || may(call)) && sr_wait_begin(call, on_placed));
+}
+
 static void place(struct sr_call *call)
 {
     if (sr_retry_place(call))
         start(call);
-    else if (!sr_wait_begin(call, on_placed))
+    else if (!wait_somewhere(call, NULL))
         refuse(call, false);
 }
 
@@ -286,9 +294,13 @@ void sr_call_retry(void *ctx)
 static bool try_again(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms)
 {
     const char *model = call->verdict->model, *target = call->target->name;
-    uint64_t wait_ms;
-    bool may_wait, found = sr_retry_next(call, failure, retry_after_ms, &wait_ms, &may_wait);
-    if (!found && !(may_wait && sr_wait_begin(call, on_placed)))
+    uint64_t wait_ms = 0;
+    if (!sr_retry_may(call, failure))
+        return false;
+    bool goes_on = sr_retry_next(call) || wait_somewhere(call, sr_retry_may_wait);
+    if (!goes_on && !sr_retry_may_wait(call)) /* else it has workers that are full: no second round */
+        goes_on = sr_retry_same(call, failure, retry_after_ms, &wait_ms);
+    if (!goes_on)
         return false;
     if (call->upstream)
         sr_fetch_cancel(&call->upstream);

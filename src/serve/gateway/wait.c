@@ -1,5 +1,6 @@
 /* Waits in the queue of a pool until a worker has room, and no longer than the pool says. */
 #include "base/clock.h"
+#include "router/exchange/next.h"
 #include "router/exchange/pool.h"
 #include "serve/gateway/call.h"
 
@@ -54,8 +55,10 @@ bool sr_wait_begin(struct sr_call *call, void (*placed)(struct sr_call *call, in
     size_t before = sr_exchange_pool_at(call->exchange), to = sr_exchange_pool_to_wait(call->exchange);
     if (!sr_exchange_move_to_pool(call->exchange, to))
         return false;
-    if (wait_here(call, placed))
+    if (wait_here(call, placed)) {
+        sr_exchange_take_model(call->exchange);
         return true;
+    }
     (void)sr_exchange_move_to_pool(call->exchange, before); /* whose answer it may still get */
     return false;
 }

@@ -1,6 +1,7 @@
 /* Another model takes a request over: the next candidate of its decision with its own name, reasoning and
  * targets, or none. */
 #include "pool/ticket.h"
+#include "router/exchange/next.h"
 #include "tests/unit/exchange_util.h"
 
 #define CHAT(model, text)                                                                                    \
@@ -121,8 +122,10 @@ static void test_keys_are_for_known_clients(void **state)
 static bool fails(sr_exchange *x)
 {
     bool plain = strcmp(sr_exchange_verdict(x)->model, "plain") == 0;
-    if (plain)
+    if (plain) {
         assert_string_equal(sr_exchange_next_model(x)->model, "alias");
+        sr_exchange_take_model(x);
+    }
     sr_exchange_end(x, SR_END_COMPLETE);
     return plain;
 }
@@ -162,12 +165,122 @@ static void test_not_before_the_verdict(void **state)
     sr_exchange_end(x, SR_END_CLIENT_GONE);
 }
 
+/* A model at which no worker was found is left without a trace. */
+static void test_there_and_back(void **state)
+{
+    sr_exchange *x = ask(*state, CHAT("auto", "deep"));
+    const struct sr_verdict *v = sr_exchange_verdict(x);
+    char *body = joined(v->body, v->n_body);
+    const struct sr_target *targets = v->targets;
+    sr_ticket_begin(v->ticket, 0);
+    assert_true(sr_ticket_retry(v->ticket));
+    assert_false(sr_exchange_go_back(x));
+    is_forward(sr_exchange_next_model(x), "alias", CHAT("vendor/real-name", "deep"));
+    assert_true(sr_exchange_tries_model(x) && sr_exchange_go_back(x));
+    assert_false(sr_exchange_tries_model(x) || sr_exchange_go_back(x));
+    assert_ptr_equal(sr_exchange_verdict(x), v);
+    assert_string_equal(v->model, "thinker");
+    assert_true(v->reasoning && v->ticket->retries && sr_ticket_is_tried(v->ticket, 0));
+    assert_ptr_equal(v->targets, targets);
+    assert_string_equal(header_in(v->set_headers, v->n_set_headers, "x-selected-model"), "thinker");
+    char *now = joined(v->body, v->n_body);
+    assert_string_equal(now, body);
+    free(now);
+    free(body);
+    assert_null(sr_exchange_next_model(x));
+    sr_exchange_end(x, SR_END_COMPLETE);
+}
+
+/* ---- limits ---- */
+
+#define WORDS                                                                                                \
+    "deep deep deep deep deep deep deep deep deep deep" /* 13 tokens by the estimate, or a few more */
+
+static sr_runtime *open_limits(const char *rules)
+{
+    char text[4096];
+    snprintf(text, sizeof text,
+             "%srouting:\n  signals:\n    keywords:\n%s  decisions:\n"
+             "    - {name: deep, rules: {type: keyword, name: deep}, modelRefs: [{model: thinker}, {model: "
+             "alias}, {model: plain}]}\n"
+             "global: {semroute: {limits: {rules: [%s]}}}\n",
+             TEST_PROVIDERS, TEST_KEYWORD("deep"), rules);
+    return open_yaml(text);
+}
+
+/* How often, of `n` times, a request that names this model is forwarded. */
+static int forwarded(sr_runtime *runtime, const char *body, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        sr_exchange *x = ask(runtime, body);
+        count += sr_exchange_verdict(x)->action == SR_ACTION_FORWARD;
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+    return count;
+}
+
+/* The next model's limits are asked too; where they have no room, the model after it takes over. */
+static void test_limits_of_the_next_model(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"alias", "plain"};
+    sr_runtime *runtime = open_limits("{name: one, match: {model: alias}, requests_per_unit: 1, unit: day}");
+    for (size_t i = 0; i < 2; i++) {
+        sr_exchange *x = ask(runtime, CHAT("auto", "deep"));
+        const struct sr_verdict *v = sr_exchange_next_model(x);
+        assert_non_null(v);
+        assert_string_equal(v->model, expected[i]);
+        sr_ticket_begin(v->ticket, 0);
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+    assert_int_equal(forwarded(runtime, CHAT("alias", "deep"), 1), 0);
+    sr_runtime_close(runtime);
+}
+
+static void test_a_model_that_was_left_takes_nothing(void **state)
+{
+    (void)state;
+    sr_runtime *runtime = open_limits("{name: one, match: {model: alias}, requests_per_unit: 1, "
+                                      "tokens_per_unit: 100, unit: day}");
+    sr_exchange *x = ask(runtime, CHAT("auto", "deep"));
+    assert_string_equal(sr_exchange_next_model(x)->model, "alias");
+    assert_true(sr_exchange_go_back(x));
+    assert_int_equal(forwarded(runtime, CHAT("alias", "deep"), 2), 1);
+    assert_string_equal(sr_exchange_next_model(x)->model, "plain");
+    sr_exchange_end(x, SR_END_COMPLETE);
+    sr_runtime_close(runtime);
+}
+
+/* What it has taken from a counter of both models stays; tokens of the first one's own go back at once. */
+static void test_counters_of_both_models(void **state)
+{
+    (void)state;
+    sr_runtime *runtime = open_limits("{name: all, requests_per_unit: 3, unit: day}, "
+                                      "{name: own, match: {model: thinker}, tokens_per_unit: 20, unit: day}");
+    sr_exchange *x = ask(runtime, CHAT("auto", WORDS));
+    assert_string_equal(sr_exchange_verdict(x)->model, "thinker");
+    assert_int_equal(forwarded(runtime, CHAT("thinker", WORDS), 1), 0);
+    assert_string_equal(sr_exchange_next_model(x)->model, "alias");
+    sr_exchange_take_model(x);
+    assert_int_equal(forwarded(runtime, CHAT("thinker", WORDS), 3), 2);
+    sr_exchange_end(x, SR_END_COMPLETE);
+    sr_runtime_close(runtime);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_candidates_in_order),    cmocka_unit_test(test_the_policy_holds),
-        cmocka_unit_test(test_keys_are_for_known_clients), cmocka_unit_test(test_there_is_none),
-        cmocka_unit_test(test_not_before_the_verdict),     cmocka_unit_test(test_a_bandit_hears_of_it),
+        cmocka_unit_test(test_the_candidates_in_order),
+        cmocka_unit_test(test_the_policy_holds),
+        cmocka_unit_test(test_keys_are_for_known_clients),
+        cmocka_unit_test(test_there_is_none),
+        cmocka_unit_test(test_not_before_the_verdict),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_limits_of_the_next_model),
+        cmocka_unit_test(test_a_model_that_was_left_takes_nothing),
+        cmocka_unit_test(test_counters_of_both_models),
+        cmocka_unit_test(test_a_bandit_hears_of_it),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
