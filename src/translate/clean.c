@@ -1,8 +1,9 @@
 /*
  * Reasoning that answers of other APIs left in a conversation, cut out of a request that is not translated.
  *
- * Its upstream refuses it: a signature that is empty, or behind the id of an item of Responses ("rs_1~..."), is
- * none of Messages; an item whose id is made from that of a chat completion or a message is none of Responses.
+ * Its upstream refuses it: a signature that is empty, or behind the id of an item of Responses ("rs_1~..."),
+ * is none of Messages; an item whose id is made from that of a chat completion or a message is none of
+ * Responses.
  */
 #include "translate/api.h"
 #include "translate/responses.h"
