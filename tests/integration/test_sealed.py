@@ -134,6 +134,9 @@ HOSTILE = [
     ("responses", {"input": "Hello.", "prompt": {"id": "pmpt_68e1f0a2", "version": "2"}}),
     ("responses", {"input": [{"type": "item_reference", "id": "msg_68e1f0a2"}, {"role": "user", "content": "Hello."}]}),
     ("responses", {"input": [{"id": "msg_68e1f0a2"}, {"role": "user", "content": "Hello."}]}),
+    ("responses", {"input": [{"id": "msg_68e1f0a2", "role": None}, {"role": "user", "content": "Hello."}]}),
+    ("responses", {"input": [{"type": "image_generation_call", "id": "ig_68e1f0a2"}, {"role": "user", "content": "Hello."}]}),
+    ("responses", b'{"model":"responses","input":[{"type":"item\\u005freference","id":"msg_68e1f0a2"},{"role":"user","content":"Hello."}]}'),
 ]
 
 
@@ -142,6 +145,8 @@ def test_what_is_not_sealed_is_stopped(site, case):
     gateway, tongues = site
     model, body = HOSTILE[case]
     path = {"messages": "/v1/messages", "responses": "/v1/responses"}[model]
-    answer = request(gateway.port, "POST", path, {"model": model, "max_tokens": 64, **body} if model == "messages" else {"model": model, **body})
+    if isinstance(body, dict):
+        body = {"model": model, "max_tokens": 64, **body} if model == "messages" else {"model": model, **body}
+    answer = request(gateway.port, "POST", path, body)
     assert answer.status == 403, answer
     assert not tongues.seen

@@ -4,9 +4,10 @@
 #include "router/request/form.h"
 #include "router/request/sealed.h"
 
-#define ROLE_MAX     64 /* bytes of JSON: longest role, with any escapes */
-#define KEY_MAX      96 /* bytes of JSON: longest key that names media, with any escapes */
-#define SIBLINGS_MAX 16 /* members of an object among which its type is looked for */
+#define ROLE_MAX     64  /* bytes of JSON: longest role, with any escapes */
+#define TYPE_MAX     256 /* bytes of JSON: longest type, with any escapes */
+#define KEY_MAX      96  /* bytes of JSON: longest key that names media, with any escapes */
+#define SIBLINGS_MAX 16  /* members of an object among which its type is looked for */
 
 bool sr_walk_is_text(const struct sr_span *span, enum sr_texts which)
 {
@@ -41,6 +42,22 @@ size_t sr_walk_message(const struct sr_request *doc, size_t from)
     return i;
 }
 
+/* What a string says, decoded into `room` where it has escapes; empty: it is none, or
+ * longer than `most` bytes of JSON. */
+static struct sr_bytes said_of(const struct sr_request *doc, const struct sr_span *span, size_t most,
+                               char *room)
+{
+    struct sr_bytes raw = sr_span_raw(span, doc->body);
+    if (span->kind != SR_JSON_STRING || raw.n < 2 || raw.n > most)
+        return (struct sr_bytes){0};
+    raw = sr_bytes_of(raw.p + 1, raw.n - 2);
+    if (!(span->flags & SR_SPAN_ESCAPED))
+        return raw;
+    size_t n;
+    sr_json_unescape_part(raw, true, room, &n);
+    return sr_bytes_of(room, n);
+}
+
 enum sr_signal_role sr_walk_role_of(const struct sr_request *doc, const struct sr_span *role)
 {
     static const struct {
@@ -51,16 +68,8 @@ enum sr_signal_role sr_walk_role_of(const struct sr_request *doc, const struct s
         {{"tool", 4}, SR_ROLE_TOOL},     {{"function", 8}, SR_ROLE_TOOL},
         {{"system", 6}, SR_ROLE_SYSTEM}, {{"developer", 9}, SR_ROLE_SYSTEM},
     };
-    char decoded[ROLE_MAX];
-    struct sr_bytes said = sr_span_raw(role, doc->body);
-    if (role->kind != SR_JSON_STRING || said.n < 2 || said.n > ROLE_MAX)
-        return SR_ROLE_OTHER;
-    said = sr_bytes_of(said.p + 1, said.n - 2);
-    if (role->flags & SR_SPAN_ESCAPED) {
-        size_t n;
-        sr_json_unescape_part(said, true, decoded, &n);
-        said = sr_bytes_of(decoded, n);
-    }
+    char room[ROLE_MAX];
+    struct sr_bytes said = said_of(doc, role, ROLE_MAX, room);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (sr_bytes_eq(said, names[i].name))
             return names[i].role;
@@ -126,14 +135,11 @@ static bool raw_ends_with(struct sr_bytes raw, struct sr_bytes end)
     return raw.n >= end.n && memcmp(raw.p + raw.n - end.n, end.p, end.n) == 0;
 }
 
-/* The `type` of a part or an item, of several the last; empty: none. */
-static struct sr_bytes type_of(const struct sr_request *doc, uint32_t owner, size_t *n)
+/* The `type` of a part or an item, decoded, of several the last; empty: none. `n`: how many it has. */
+static struct sr_bytes type_of(const struct sr_request *doc, uint32_t owner, char room[TYPE_MAX], size_t *n)
 {
     uint32_t type = member_of(doc, owner, SR_AT_TYPE, n);
-    if (type == SR_SPAN_NONE || doc->spans[type].kind != SR_JSON_STRING)
-        return (struct sr_bytes){0};
-    struct sr_bytes raw = sr_span_raw(&doc->spans[type], doc->body);
-    return sr_bytes_of(raw.p + 1, raw.n - 2);
+    return type == SR_SPAN_NONE ? (struct sr_bytes){0} : said_of(doc, &doc->spans[type], TYPE_MAX, room);
 }
 
 /* What the type of a part or an item says about its strings. */
@@ -175,6 +181,16 @@ static enum sr_signal_role role_of_item(const struct sr_request *doc, uint32_t m
     return what == SR_WALK_RESULT ? SR_ROLE_TOOL : what == SR_WALK_CALL ? SR_ROLE_ASSISTANT : SR_ROLE_OTHER;
 }
 
+/* True for an item that stands for what the upstream keeps under its id: a reference, an item without a type
+ * and a role, an image that was made, and, because parsers differ, one with several types. */
+static bool refers_by_type(const struct sr_request *doc, uint32_t item, struct sr_bytes type, size_t n)
+{
+    uint32_t role = member(doc, item, SR_AT_ROLE);
+    if (n > 1 || (type.n == 0 && (role == SR_SPAN_NONE || doc->spans[role].kind != SR_JSON_STRING)))
+        return true;
+    return sr_bytes_eq(type, SR_LIT("item_reference")) || sr_bytes_eq(type, SR_LIT("image_generation_call"));
+}
+
 /* Which of walk->owners holds what this message or part says: each is searched once, however many strings it
  * has. */
 static size_t owner_of(struct sr_walk *walk, uint32_t span)
@@ -187,16 +203,16 @@ static size_t owner_of(struct sr_walk *walk, uint32_t span)
                                                                  : SR_WALK_OWNER_INNER;
     if (walk->owners[i].span == span)
         return i;
+    char room[TYPE_MAX];
     size_t n;
-    struct sr_bytes type = type_of(doc, span, &n);
+    struct sr_bytes type = type_of(doc, span, room, &n);
     walk->owners[i].span = span;
     walk->owners[i].what = what_by_type(type);
     walk->owners[i].cites = n == 1 && sr_bytes_eq(type, SR_LIT("search_result"));
     walk->owners[i].sealed = n == 1 ? sealed_by_type(type, i) : (struct sr_bytes){0};
     if (i == SR_WALK_OWNER_MESSAGE) {
-        bool has_role = member(doc, span, SR_AT_ROLE) != SR_SPAN_NONE;
         walk->owners[i].role = role_of_item(doc, span, walk->owners[i].what);
-        walk->owners[i].refers = type.n == 0 ? !has_role : sr_bytes_eq(type, SR_LIT("item_reference"));
+        walk->owners[i].refers = refers_by_type(doc, span, type, n);
     }
     return i;
 }
@@ -301,17 +317,22 @@ static bool give(struct sr_walk *walk, uint32_t span, struct sr_json_string stri
     return true;
 }
 
-/* True when the member `type` beside this one says that it is plain text. */
+/* True when the only `type` beside this member says that it is plain text. */
 static bool is_plain(const struct sr_request *doc, uint32_t span)
 {
     uint32_t parent = doc->spans[span].parent;
     if (doc->spans[span].id != SR_AT_DATA || parent == SR_SPAN_NONE)
         return false;
     size_t end = parent + 1 + SIBLINGS_MAX < doc->n_spans ? parent + 1 + SIBLINGS_MAX : doc->n_spans;
-    for (size_t i = parent + 1; i < end && doc->spans[i].start < doc->spans[parent].end; i++)
-        if (doc->spans[i].id == SR_AT_TYPE && doc->spans[i].parent == parent)
-            return sr_bytes_eq(sr_span_raw(&doc->spans[i], doc->body), SR_LIT("\"text\""));
-    return false;
+    size_t types = 0, i = parent + 1;
+    bool plain = true;
+    for (; i < end && doc->spans[i].start < doc->spans[parent].end; i++)
+        if (doc->spans[i].id == SR_AT_TYPE && doc->spans[i].parent == parent) {
+            types++;
+            plain = sr_bytes_eq(sr_span_raw(&doc->spans[i], doc->body), SR_LIT("\"text\""));
+        }
+    bool all = i == doc->n_spans || doc->spans[i].start >= doc->spans[parent].end;
+    return all && types == 1 && plain;
 }
 
 /* The role of the message that this span is or is in. */
