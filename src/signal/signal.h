@@ -46,9 +46,9 @@ enum sr_signal_source {
 extern const char *const sr_signal_source_names[SR_SIGNAL_SOURCES];
 
 /* One string of a request, decoded, which is judged on its own. Or a seam: neighbouring strings of one group
- * joined by spaces, of long ones only the ends, for what stands across their borders. Where a border may cut
- * a word, a second seam has the same parts without spaces. Where a number may go over from one message to the
- * next, a seam of the later one has both ends. */
+ * joined by spaces, of long ones only the ends, for what stands across their borders. Where no white
+ * space is beside a border, a second seam has the same parts without spaces. Where a number may go over from
+ * one message to the next, a seam of the later one has both ends. */
 struct sr_signal_unit {
     enum sr_signal_source source;
     enum sr_signal_role role;

@@ -92,6 +92,17 @@ def test_a_number_that_goes_over_two_parts(port, echo):
     assert [part["text"] for part in seen] == ["My card: [CREDIT_CARD_1]", ", keep it."]
 
 
+@pytest.mark.parametrize("left, right", [("write to john.doe@example.", "com please"), ("write to john.doe", "@example.com"),
+                                         ("write to john.doe@", "example.com"), ("the host is 192.168.", "10.25 ok"),
+                                         ("my ssn is 123-45-", "6789 ok")])
+def test_a_value_that_is_cut_at_a_mark(port, echo, left, right):
+    parts = [{"type": "text", "text": text} for text in (left, right)]
+    answer = request(port, "POST", "/v1/chat/completions", {"model": "auto", "messages": [{"role": "user", "content": parts}]})
+    assert answer.status == 200
+    seen = [part["text"] for part in json.loads(echo.bodies[-1])["messages"][0]["content"]]
+    assert re.fullmatch(r"(write to|the host is|my ssn is) \[(EMAIL_ADDRESS|IP_ADDRESS|US_SSN)_1\]", seen[0]) and seen[1] in (" please", " ok", "")
+
+
 def test_other_messages_stay_as_they_are(port, echo):
     messages = [{"role": "user", "content": "Chapter 4111 1111"}, {"role": "user", "content": "1111 1112 is a number."}]
     assert ask(port, echo, messages)[1] == messages

@@ -76,7 +76,7 @@ static void make_seam(struct maker *maker, size_t first, size_t end)
     maker->places[maker->n++] = (struct sr_unit_place){.start = 0};
 }
 
-/* True when a border of the parts may cut a word. */
+/* True when a border of the parts may cut a word or a value: no white space is beside it. */
 static bool cuts_words(const struct maker *maker, size_t first, size_t end)
 {
     const struct sr_signal_unit *unit = &maker->items[maker->parts[first].unit];
@@ -85,15 +85,15 @@ static bool cuts_words(const struct maker *maker, size_t first, size_t end)
     for (size_t i = first + 1; i < end; i++) {
         struct sr_bytes left = maker->items[maker->parts[i - 1].unit].text;
         struct sr_bytes right = maker->items[maker->parts[i].unit].text;
-        if (sr_ascii_is_word((unsigned char)left.p[left.n - 1]) &&
-            sr_ascii_is_word((unsigned char)right.p[0]))
+        if (!sr_ascii_is_space((unsigned char)left.p[left.n - 1]) &&
+            !sr_ascii_is_space((unsigned char)right.p[0]))
             return true;
     }
     return false;
 }
 
-/* Makes seams of the parts from `first` on, joined by spaces, and as they stand where that may join a word;
- * one part alone is none. */
+/* Makes seams of the parts from `first` on, joined by spaces, and as they stand where that may join what was
+ * cut; one part alone is none. */
 static void end_seam(struct maker *maker, size_t first)
 {
     size_t end = maker->n_parts, n = end - first;

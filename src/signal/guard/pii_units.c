@@ -204,6 +204,24 @@ static bool is_tight(const struct gathered *all, const struct sr_signal_unit *se
     return parts[1].start == parts[0].end;
 }
 
+#define CERTAIN 0.95f /* of a domain name: its suffix is no word that may begin a sentence */
+
+/* True for a domain name that may be the end of one sentence and the begin of the next: a dot is beside the
+ * border, and no more than its suffix says that it is a name. */
+static bool may_be_sentences(const struct gathered *all, const struct sr_signal_unit *seam,
+                             const struct sr_signal_finding *finding)
+{
+    if (finding->type != SR_ENTITY_DOMAIN_NAME || finding->confidence >= CERTAIN || !is_tight(all, seam))
+        return false;
+    uint32_t first = part_at(all, seam, finding->start), until = parts_until(all, seam, first, finding->end);
+    for (uint32_t i = first + 1; i < until; i++) {
+        size_t border = all->units->parts[i].start;
+        if (seam->text.p[border - 1] == '.' || seam->text.p[border] == '.')
+            return true;
+    }
+    return false;
+}
+
 /* Does a finding across borders overlap one that is there? Otherwise takes its bytes. */
 static bool take_borders(struct gathered *all, const struct sr_signal_unit *seam,
                          const struct sr_signal_finding *finding)
@@ -234,7 +252,7 @@ static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
 {
     const struct sr_signal_unit *seam = &all->units->items[finding.unit];
     size_t inside;
-    if (!is_news(all, seam, &finding, false, &inside))
+    if (may_be_sentences(all, seam, &finding) || !is_news(all, seam, &finding, false, &inside))
         return;
     if (inside == 1 ? is_tight(all, seam) : !take_borders(all, seam, &finding))
         return;

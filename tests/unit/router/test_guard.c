@@ -170,6 +170,28 @@ static void test_redact_cut_words(void **state)
         "{\"type\":\"text\",\"text\":\"\"}]}]}");
 }
 
+/* A value that is cut beside a mark. Two sentences are no domain name. */
+static void test_redact_cut_at_marks(void **state)
+{
+#define PARTS(a, b)                                                                                          \
+    "{\"model\":\"plain\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"" a    \
+    "\"},{\"type\":\"text\",\"text\":\"" b "\"}]}]}"
+    static const struct {
+        const char *body, *seen;
+    } cases[] = {
+        {PARTS("write to john.doe@example.", "com please"), PARTS("write to [EMAIL_ADDRESS_1]", " please")},
+        {PARTS("write to john.doe", "@example.com"), PARTS("write to [EMAIL_ADDRESS_1]", "")},
+        {PARTS("write to john.doe@", "example.com"), PARTS("write to [EMAIL_ADDRESS_1]", "")},
+        {PARTS("the host is 192.168.", "10.25 ok"), PARTS("the host is [IP_ADDRESS_1]", " ok")},
+        {PARTS("my ssn is 123-45-", "6789 ok"), PARTS("my ssn is [US_SSN_1]", " ok")},
+        {PARTS("see intranet.example.", "com please"), PARTS("see [DOMAIN_NAME_1]", " please")},
+        {PARTS("So he told me.", "in short, nothing"), PARTS("So he told me.", "in short, nothing")},
+        {PARTS("Answer in English.", "Is it ok?"), PARTS("Answer in English.", "Is it ok?")},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_forward(runtime_of(state), cases[i].body, "plain", cases[i].seen);
+}
+
 /* Members that the router does not know are redacted too; the conversation is numbered first. */
 static void test_redact_anywhere(void **state)
 {
@@ -484,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_redact_across_parts),
         cmocka_unit_test(test_redact_anywhere),
         cmocka_unit_test(test_redact_cut_words),
+        cmocka_unit_test(test_redact_cut_at_marks),
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_other_apis),
         cmocka_unit_test(test_restore_json),
