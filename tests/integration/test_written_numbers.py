@@ -117,3 +117,19 @@ def test_arguments_of_calls_stay_json(port, echo, value):
     seen = json.loads(echo.bodies[-1])["messages"][0]["tool_calls"][0]["function"]["arguments"]
     card = json.loads(seen).pop("card")
     assert card in ("[CREDIT_CARD_1]", ["[CREDIT_CARD_1]"]) and json.loads(seen) == {"n": 1, "card": card, "x": "y"}
+
+
+PRIVATE = re.compile(r"[a-z]+@example\.com|4111111111111111|\d+\.\d+\.\d+\.\d+")
+PLACEHOLDER = re.compile(r"\[[A-Z_]+_\d\]")
+
+
+@pytest.mark.parametrize("said", ["ann@example.com, bob@example.com, eve@example.com", "id,4111111111111111,paid",
+                                  "10.1.2.3,192.168.10.25,10.0.0.7", 'the "old" card, 4111111111111111, is paid', "a\nbob@example.com"])
+def test_lists_in_strings_of_arguments_stay_text(port, echo, said):
+    call = {"id": "call_1", "type": "function", "function": {"name": "send", "arguments": json.dumps({"to": said, "n": 1})}}
+    thought = f"I take [{said}, 4111111111111111, x]."
+    ask(port, echo, [{"role": "assistant", "tool_calls": [call], "reasoning_content": thought}, {"role": "user", "content": "Go on."}])
+    seen = json.loads(echo.bodies[-1])["messages"][0]
+    arguments = json.loads(seen["tool_calls"][0]["function"]["arguments"])
+    assert PLACEHOLDER.sub("*", arguments["to"]) == PRIVATE.sub("*", said) and arguments["n"] == 1
+    assert PLACEHOLDER.sub("*", seen["reasoning_content"]) == PRIVATE.sub("*", thought)

@@ -1,6 +1,13 @@
 /* Replaces the bytes of a finding with a placeholder, in each string of the body that contains them. */
 #include "base/hash.h"
+#include "router/edit/arguments.h"
 #include "router/edit/kinds.h"
+
+/* How far the strings were read. */
+struct reading {
+    struct sr_unit_cursor cursor;
+    struct sr_arguments arguments;
+};
 
 /* Distinct values by type and bytes, found by hash. */
 struct table {
@@ -40,52 +47,6 @@ static const struct sr_redacted *entry_of(struct table *table, uint32_t type, st
     return fresh;
 }
 
-/* True for unquoted numbers in the JSON of a call's arguments: their placeholder needs quotes. */
-static bool is_bare(struct sr_bytes text, size_t start, size_t end)
-{
-    while (start > 0 && strchr(" \n\t\r", text.p[start - 1]))
-        start--;
-    while (end < text.n && strchr(" \n\t\r", text.p[end]))
-        end++;
-    return start > 0 && end < text.n && strchr(":,[", text.p[start - 1]) && strchr(",}]", text.p[end]);
-}
-
-static bool is_of_number(char c)
-{
-    return c != '\0' && strchr("0123456789.+-eE", c) != NULL;
-}
-
-/* True when a quote ends a string: a comma, a colon or a bracket follows. */
-static bool closes(struct sr_bytes text, size_t quote)
-{
-    do
-        quote++;
-    while (quote < text.n && strchr(" \n\t\r", text.p[quote]));
-    return quote == text.n || strchr(",:]}", text.p[quote]) != NULL;
-}
-
-/* Widens [*start, *end) of the JSON of a call's arguments to whole numbers, and tells which quotes its
- * placeholder needs: what is replaced may begin in a string and end behind it. */
-static void fit_json(struct sr_bytes text, size_t *start, size_t *end, bool *open, bool *close)
-{
-    size_t from = *start, to = *end, first = *start, last = *end;
-    while (first < *end && text.p[first] != '"')
-        first++;
-    while (last > *start && text.p[last - 1] != '"')
-        last--;
-    *open = first < *end && !closes(text, first);
-    *close = last > *start && closes(text, last - 1);
-    while (from > 0 && is_of_number(text.p[from - 1]))
-        from--;
-    while (to < text.n && is_of_number(text.p[to]))
-        to++;
-    if (first == *end && is_bare(text, from, to)) {
-        *start = from;
-        *end = to;
-        *open = *close = true;
-    }
-}
-
 /* Puts `text` in the place of [start, end) of the text of a unit. */
 static int replace(struct sr_edit *edit, struct sr_unit_cursor *cursor, uint32_t unit, size_t start,
                    size_t end, struct sr_bytes text)
@@ -102,35 +63,46 @@ static int replace(struct sr_edit *edit, struct sr_unit_cursor *cursor, uint32_t
     return sr_edits_range(edit->list, from, to, text);
 }
 
+/* Puts `text` in the place of [start, end) of a unit; where that is JSON and stands in several values, in the
+ * place of the first, and nothing in that of the others. */
+static int replace_in(struct sr_edit *edit, struct reading *reading, uint32_t unit, size_t start, size_t end,
+                      struct sr_bytes text)
+{
+    struct sr_arguments_piece piece;
+    int rc = SR_OK;
+    if (!edit->in->units->places[unit].is_json)
+        return replace(edit, &reading->cursor, unit, start, end, text);
+    sr_arguments_read(&reading->arguments, edit->in->units->list.items[unit].text);
+    while (!rc && sr_arguments_next(&reading->arguments, &start, end, &piece)) {
+        if (piece.open || piece.close)
+            text = sr_bytes_str(sr_arena_printf(edit->arena, "%s%.*s%s", piece.open ? "\\\"" : "",
+                                                (int)text.n, text.p, piece.close ? "\\\"" : ""));
+        rc = replace(edit, &reading->cursor, unit, piece.start, piece.end, text);
+        text = SR_LIT("");
+    }
+    return rc;
+}
+
 /* Edits every string that contains the finding: the first gets the placeholder, in the others the bytes are
  * removed. */
-static int redact(struct sr_edit *edit, struct sr_unit_cursor *cursor,
-                  const struct sr_signal_finding *finding, struct sr_bytes placeholder)
+static int redact(struct sr_edit *edit, struct reading *reading, const struct sr_signal_finding *finding,
+                  struct sr_bytes placeholder)
 {
     const struct sr_signal_unit_list *list = &edit->in->units->list;
     const struct sr_signal_unit *unit = &list->items[finding->unit];
-    bool first = true;
-    if (unit->n_parts == 0) {
-        size_t start = finding->start, end = finding->end;
-        bool open = false, close = false;
-        if (edit->in->units->places[finding->unit].is_json)
-            fit_json(unit->text, &start, &end, &open, &close);
-        if (open || close)
-            placeholder = sr_bytes_str(sr_arena_printf(edit->arena, "%s%s%s", open ? "\\\"" : "",
-                                                       placeholder.p, close ? "\\\"" : ""));
-        return replace(edit, cursor, finding->unit, start, end, placeholder);
-    }
+    if (unit->n_parts == 0)
+        return replace_in(edit, reading, finding->unit, finding->start, finding->end, placeholder);
     for (uint32_t i = unit->first_part; i < unit->first_part + unit->n_parts; i++) {
         const struct sr_signal_part *part = &list->parts[i];
         size_t start = finding->start > part->start ? finding->start : part->start;
         size_t end = finding->end < part->end ? finding->end : part->end;
         if (start >= end)
             continue;
-        int rc = replace(edit, cursor, part->unit, start - part->start + part->from,
-                         end - part->start + part->from, first ? placeholder : SR_LIT(""));
+        int rc = replace_in(edit, reading, part->unit, start - part->start + part->from,
+                            end - part->start + part->from, placeholder);
         if (rc)
             return rc;
-        first = false;
+        placeholder = SR_LIT("");
     }
     return SR_OK;
 }
@@ -164,7 +136,7 @@ int sr_edit_redact(struct sr_edit *edit)
     const struct sr_edit_inputs *in = edit->in;
     struct sr_redaction *redaction = &edit->out->redaction;
     struct table table;
-    struct sr_unit_cursor cursor = {.place = NULL};
+    struct reading reading = {.cursor = {.place = NULL}};
     if (in->n_redactions == 0)
         return SR_OK;
     int rc = table_new(&table, redaction, in->n_redactions, edit->arena);
@@ -175,7 +147,7 @@ int sr_edit_redact(struct sr_edit *edit)
         struct sr_bytes text = in->units->list.items[finding->unit].text;
         struct sr_bytes value = sr_bytes_of(text.p + finding->start, finding->end - finding->start);
         const struct sr_redacted *entry = entry_of(&table, finding->type, value, edit->arena);
-        rc = entry ? redact(edit, &cursor, finding, entry->placeholder) : SR_ENOMEM;
+        rc = entry ? redact(edit, &reading, finding, entry->placeholder) : SR_ENOMEM;
     }
     return rc ? rc : sort_by_type(redaction, edit->arena);
 }

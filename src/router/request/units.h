@@ -16,7 +16,7 @@
 struct sr_unit_place {
     size_t start, end; /* its bytes, without the quotes; both 0 for a seam */
     bool escaped;
-    bool is_json;   /* the string holds JSON: the arguments of a call */
+    bool is_json;   /* the string may hold JSON: the arguments of a call, other text of a message */
     bool is_number; /* it is a number without quotes: what replaces any of it replaces all, with quotes */
 };
 
