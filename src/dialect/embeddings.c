@@ -11,6 +11,7 @@ static const struct sr_path_spec request[] = {
     {"input", SR_AT_PROMPT, SR_CLASS_JUDGED},
     {"input[]", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
     SR_ROWS_MEDIA("input[]."),
+    SR_ROWS_MEDIA("input."),
     SR_ROW_TEXT("instruction"),
     SR_ROW_INERT("input_type"),
     SR_ROW_INERT("task"),

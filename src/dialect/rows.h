@@ -51,6 +51,11 @@
     SR_ROW_FILE(part "file"), SR_ROW_FILE(part "file_id"), SR_ROW_FILE(part "file_data"),                    \
     SR_ROW_FILE(part "file_url"), SR_ROW_FILE(part "inline_data")
 
+/* What is compared or ranked: a text, token ids or an object, or a list of these. */
+#define SR_ROWS_COMPARED(of)                                                                                 \
+    {of, SR_AT_PROMPT, SR_CLASS_JUDGED}, {of "[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},                         \
+    SR_ROWS_MEDIA(of "."), SR_ROWS_MEDIA(of "[].")
+
 /* Numbers and words that steer generation, of OpenAI, vLLM and SGLang. */
 #define SR_ROWS_SAMPLING                                                                                     \
     SR_ROW_INERT("temperature"), SR_ROW_INERT("top_p"), SR_ROW_INERT("top_k"), SR_ROW_INERT("min_p"),        \

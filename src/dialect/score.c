@@ -1,4 +1,5 @@
-/* Scores of pairs of texts: POST /v1/score, /score. Either side is a string, a list, or a list of parts. */
+/* Scores of pairs of texts: POST /v1/score, /score. Either side is a string, token ids or an object, or a
+ * list of these. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 #include "dialect/rows.h"
@@ -6,22 +7,14 @@
 static const struct sr_path_spec request[] = {
     SR_ROWS_COMMON,
     SR_ROWS_EXTRA,
-    {"text_1", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"text_1[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
-    {"text_2", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"text_2[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
-    {"queries", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"queries[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
-    {"documents", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"documents[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
-    {"items", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"items[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
-    {"data_1", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"data_1[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
-    {"data_2", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"data_2[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
-    {"query", SR_AT_PROMPT, SR_CLASS_JUDGED},
-    {"query[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
+    SR_ROWS_COMPARED("text_1"),
+    SR_ROWS_COMPARED("text_2"),
+    SR_ROWS_COMPARED("queries"),
+    SR_ROWS_COMPARED("documents"),
+    SR_ROWS_COMPARED("items"),
+    SR_ROWS_COMPARED("data_1"),
+    SR_ROWS_COMPARED("data_2"),
+    SR_ROWS_COMPARED("query"),
     SR_ROW_TEXT("instruction"),
     SR_ROW_INERT("activation"),
     SR_ROW_INERT("use_activation"),

@@ -70,6 +70,12 @@ UNREAD = {
     "chat: a link under a name for images": chat({"type": "zz", "zz": {"image_url": "https://files.example/a.png"}}),
     "chat: such a name with escapes": ("/v1/chat/completions", (
         b'{"model": "general", "messages": [{"role": "user", "content": [{"zz": {"image\\u005furl": "https://files.example/a.png"}}]}]}')),
+    "score: token ids": ("/v1/score", {"model": "MODEL", "query": [1, 15339], "items": [[1, 2], [3, 4]]}),
+    "score: token ids beside a text": ("/score", {"model": "MODEL", "query": [1, 15339], "items": [HELLO]}),
+    "score: a linked image": ("/score", {"model": "MODEL", "query": HELLO, "items": [{"image": "https://files.example/a.png"}]}),
+    "any other API: token ids": ("/v1/anything", {"model": "MODEL", "query": HELLO, "items": [[1, 15339], [3, 4]]}),
+    "rerank: a linked image": ("/rerank", {"model": "MODEL", "query": HELLO, "documents": [{"image": "https://files.example/a.png"}]}),
+    "rerank: a query that is an image": ("/rerank", {"model": "MODEL", "query": {"image": "https://files.example/a.png"}, "documents": [HELLO]}),
     "chat: bytes whose slashes are escaped": ("/v1/chat/completions", (
         b'{"model": "general", "messages": [{"role": "user", "content": [{"zz": "\\/9j\\/' + BYTES.encode() + b'"}]}]}')),
 }
@@ -85,6 +91,7 @@ READ = {
                                                  "results": [{"file_id": FILE, "filename": "eggs.txt", "text": "Boil it for six minutes."}]}),
     "responses: citations": responses({"type": "message", "role": "assistant", "content": [{
         "type": "output_text", "text": "Six minutes.", "annotations": [{"type": "file_citation", "file_id": FILE, "filename": "eggs.txt", "index": 1}]}]}),
+    "rerank: numbers of a document": ("/rerank", {"model": "MODEL", "query": HELLO, "documents": [{"text": HELLO, "page": 7, "span": [1, 2]}]}),
     "chat: a schema with media": chat(tools=[{"type": "function", "function": {"name": "show", "description": "Shows an image.", "parameters": {
         "type": "object", "properties": {"file_id": {"type": "string"}, "image_url": {"type": "string", "description": "An address."}}}}}]),
     "chat: a signature beside a call": ("/v1/chat/completions", {"model": "MODEL", "messages": [

@@ -29,8 +29,8 @@ struct sr_arguments_piece {
 /* Reads `text` from its beginning on, unless it is being read. */
 void sr_arguments_read(struct sr_arguments *arguments, struct sr_bytes text);
 
-/* The first piece of [*start, end), with whole numbers and escapes; *start moves behind it. Values beside each
- * other in one list are one piece. False when there is none left. Ranges are best given in order. */
+/* The first piece of [*start, end), with whole numbers and escapes; *start moves behind it. Values beside
+ * each other in one list are one piece. False when there is none left. Ranges are best given in order. */
 bool sr_arguments_next(struct sr_arguments *arguments, size_t *start, size_t end,
                        struct sr_arguments_piece *out);
 

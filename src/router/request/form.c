@@ -338,10 +338,11 @@ bool sr_form_keeps_media(struct sr_bytes key)
 bool sr_form_names_media(struct sr_bytes key)
 {
     static const struct sr_bytes names[] = {
-        {"image_url", 9}, {"image_urls", 10},  {"input_image", 11}, {"video_url", 9},
-        {"audio_url", 9}, {"input_audio", 11}, {"inline_data", 11}, {"image_file", 10},
-        {"file_id", 7},   {"file_ids", 8},     {"file_url", 8},     {"file_uri", 8},
-        {"file_data", 9}, {"fileUri", 7},      {"inlineData", 10},  {"vector_store_ids", 16},
+        {"image_url", 9},     {"image_urls", 10},   {"input_image", 11},   {"video_url", 9},
+        {"audio_url", 9},     {"input_audio", 11},  {"inline_data", 11},   {"image_file", 10},
+        {"file_id", 7},       {"file_ids", 8},      {"file_url", 8},       {"file_uri", 8},
+        {"file_data", 9},     {"fileUri", 7},       {"inlineData", 10},    {"vector_store_ids", 16},
+        {"image_embeds", 12}, {"audio_embeds", 12}, {"prompt_embeds", 13},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (sr_bytes_eq(key, names[i]))

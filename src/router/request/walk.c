@@ -472,10 +472,23 @@ static bool take_key(struct sr_walk *walk, uint32_t span, struct sr_walk_string 
     return n && give(walk, span, key, out);
 }
 
-static bool is_list_of_tokens(const struct sr_span *span)
+/* True where numbers are token ids. Of a document only those in lists: objects have numbers of other kinds.
+ * Lists that no path names are taken for them in a prompt that is an object. */
+static bool is_list_of_tokens(const struct sr_request *doc, const struct sr_span *span)
 {
-    return span->id == SR_AT_PROMPT || span->id == SR_AT_PROMPT_ITEM || span->id == SR_AT_MESSAGE ||
-           (span->tag & SR_CLASS_MASK) == SR_CLASS_TOKENS;
+    switch (span->id) {
+    case SR_AT_PROMPT:
+    case SR_AT_PROMPT_ITEM:
+    case SR_AT_MESSAGE:
+        return true;
+    case SR_AT_DOCUMENT:
+        return span->kind != SR_JSON_OBJECT;
+    case SR_PATH_TOP:
+        return span->kind == SR_JSON_ARRAY && span->parent != SR_SPAN_NONE &&
+               doc->spans[span->parent].id == SR_AT_PROMPT;
+    default:
+        return (span->tag & SR_CLASS_MASK) == SR_CLASS_TOKENS;
+    }
 }
 
 static bool is_judged(const struct sr_span *span)
@@ -497,7 +510,7 @@ static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
                                             .escaped = span->flags & SR_SPAN_ESCAPED},
                     out);
     case SR_JSON_NUMBER:
-        if (is_list_of_tokens(span))
+        if (is_list_of_tokens(doc, span))
             note_unread(walk, SR_UNREAD_TOKENS, span->end - span->start);
         else if (is_judged(span) && sr_json_long_digits(sr_span_raw(span, doc->body), digits))
             return give(walk, at,
@@ -508,7 +521,7 @@ static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
         if (at + 1 < doc->n_spans && doc->spans[at + 1].start < span->end)
             return false;
         sr_json_strings_init(&walk->container, doc->body, span->start, span->end);
-        walk->container.find_numbers = is_list_of_tokens(span);
+        walk->container.find_numbers = is_list_of_tokens(doc, span);
         walk->container.find_long = !walk->container.find_numbers && is_judged(span);
         walk->inside = true;
         return false;

@@ -58,7 +58,8 @@ static void test_pieces(void **state)
 static void test_stays_json(void **state)
 {
     static const char *const texts[] = {
-        "{\"a\":\"x, \\\"y\\\" \\u00e9\\n z\",\"b\":[1, -2.5e3,\"c\",[true,null],{}],\"d\":{\"e\":7,\"\":\"\"}}",
+        "{\"a\":\"x, \\\"y\\\" \\u00e9\\n z\",\"b\":[1, "
+        "-2.5e3,\"c\",[true,null],{}],\"d\":{\"e\":7,\"\":\"\"}}",
         " [ {\"4\" : 1 , \"5\":\"\\\\\"} , 6,7 , \"8\" ] ",
     };
     struct sr_arguments arguments = {.at = 0};
