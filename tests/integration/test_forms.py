@@ -210,6 +210,10 @@ REFUSED = {
     "an epilogue": (PLAIN + b"hello", 400, "invalid_form"),
     "line feeds": (PLAIN.replace(b"\r\n", b"\n"), 400, "invalid_form"),
     "a boundary inside": (form(("model", "open"), ("prompt", "a\n--X-1\nb")), 400, "invalid_form"),
+    "another extended name": (PLAIN.replace(b'"a.mp3"', b'"a.mp3"; filename*=UTF-8\'\'anna.smith%40example.com.mp3'), 400, "invalid_form"),
+    "an extended name alone": (PLAIN.replace(b'filename="a.mp3"', b"filename*=UTF-8''anna.smith%40example.com.mp3"), 400, "invalid_form"),
+    "an extended name to redact": (PLAIN.replace(b'"a.mp3"', b'"anna.smith@example.com"; filename*=UTF-8\'\'anna.smith%40example.com'), 400,
+                                   "invalid_form"),
     "a coding": (PLAIN.replace(b"Content-Type: audio/mpeg", b"Content-Transfer-Encoding: base64"), 400, "invalid_form"),
     "JSON": (json.dumps({"model": "open"}).encode(), 400, "invalid_form"),
 }

@@ -119,9 +119,50 @@ static int take_quoted(struct reader *r, struct sr_bytes *rest, struct sr_bytes 
     return SR_OK;
 }
 
+static int hex_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    char low = sr_ascii_lower(c);
+    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* Takes a character of an extended value, or an escaped byte; -1: it is none. */
+static int take_extended(struct sr_bytes *rest)
+{
+    char c = rest->p[0];
+    size_t n = 1;
+    int byte = (unsigned char)c;
+    if (c == '%') {
+        int high = rest->n > 2 ? hex_of(rest->p[1]) : -1, low = rest->n > 2 ? hex_of(rest->p[2]) : -1;
+        byte = high < 0 || low < 0 ? -1 : high << 4 | low;
+        n = 3;
+    } else if (hex_of(c) < 0 && !(sr_ascii_lower(c) >= 'g' && sr_ascii_lower(c) <= 'z') &&
+               (c == '\0' || !strchr("!#$&+-.^_`|~", c))) {
+        byte = -1;
+    }
+    if (byte >= 0)
+        *rest = sr_bytes_of(rest->p + n, rest->n - n);
+    return byte;
+}
+
+/* True when an extended value (RFC 8187: UTF-8'LANGUAGE'VALUE) says the same name: parsers take either. */
+static bool says_same(struct sr_bytes extended, struct sr_bytes name)
+{
+    size_t n = 0;
+    if (!takes(&extended, SR_LIT("UTF-8'")))
+        return false;
+    const char *quote = memchr(extended.p, '\'', extended.n);
+    if (!quote)
+        return false;
+    extended = sr_bytes_of(quote + 1, extended.n - (size_t)(quote + 1 - extended.p));
+    while (extended.n && n < name.n && take_extended(&extended) == (unsigned char)name.p[n])
+        n++;
+    return extended.n == 0 && n == name.n;
+}
+
 static int read_disposition(struct reader *r, struct sr_bytes rest, struct sr_multipart_part *part)
 {
-    struct sr_bytes extended;
     if (part->name.p)
         return wrong(r, "content-disposition is given twice");
     if (!takes(&rest, SR_LIT("form-data")))
@@ -137,10 +178,10 @@ static int read_disposition(struct reader *r, struct sr_bytes rest, struct sr_mu
         } else if (!part->filename.p && takes(&rest, SR_LIT("filename="))) {
             rc = take_quoted(r, &rest, &part->filename);
         } else if (part->filename.p && takes(&rest, SR_LIT("filename*="))) {
-            extended = rest; /* the same name in another spelling; nothing may follow */
+            part->named_twice = true; /* nothing may follow */
+            rc = says_same(rest, part->filename) ? SR_OK
+                                                 : wrong(r, "filename* does not say what filename says");
             rest.n = 0;
-            rc =
-                memchr(extended.p, ';', extended.n) ? wrong(r, "filename* is not the last parameter") : SR_OK;
         } else {
             return wrong(r, "content-disposition has a parameter that is not known, or twice");
         }

@@ -20,6 +20,7 @@
 struct sr_multipart_part {
     struct sr_bytes name;
     struct sr_bytes filename; /* `p` NULL: none */
+    bool named_twice;         /* the filename stands a second time, in its extended form */
     struct sr_bytes charset;  /* of its content-type; empty: none */
     struct sr_bytes content;
 };

@@ -36,9 +36,9 @@ static bool is_stream(const struct sr_multipart_part *part)
            (sr_bytes_eq(part->content, SR_LIT("true")) || sr_bytes_eq(part->content, SR_LIT("false")));
 }
 
-static void add_piece(struct sr_upload *upload, struct sr_bytes at, bool filename)
+static void add_piece(struct sr_upload *upload, struct sr_upload_piece piece)
 {
-    upload->pieces[upload->n_pieces++] = (struct sr_upload_piece){at, filename};
+    upload->pieces[upload->n_pieces++] = piece;
 }
 
 static void add_unread(struct sr_upload *upload, enum sr_unread_kind kind, size_t bytes)
@@ -57,16 +57,16 @@ static int write_part(struct sr_upload *upload, const struct sr_multipart_part *
         return sr_err_set(err, SR_EPARSE, "a field that is not text in UTF-8");
     if (part->filename.p) {
         sr_json_bytes(w, "filename", part->filename);
-        add_piece(upload, (struct sr_bytes){NULL, 0}, false);
-        add_piece(upload, part->filename, true);
+        add_piece(upload, (struct sr_upload_piece){.at = {NULL, 0}});
+        add_piece(upload, (struct sr_upload_piece){part->filename, true, part->named_twice});
     }
     sr_json_name(w, part->name);
-    add_piece(upload, part->name, true);
+    add_piece(upload, (struct sr_upload_piece){.at = part->name, .filename = true});
     if (is_stream(part))
         sr_json_raw(w, NULL, part->content);
     else
         sr_json_bytes(w, NULL, text ? part->content : SR_LIT(""));
-    add_piece(upload, text ? part->content : (struct sr_bytes){NULL, 0}, false);
+    add_piece(upload, (struct sr_upload_piece){.at = text ? part->content : (struct sr_bytes){NULL, 0}});
     if (!text)
         add_unread(upload, unread, part->content.n);
     return w->rc;
@@ -139,6 +139,8 @@ static int put_piece(struct writer *w, const struct sr_upload_piece *piece, stru
         return SR_EPARSE;
     if (!piece->at.p || sr_bytes_eq(value, piece->at))
         return SR_OK;
+    if (piece->fixed)
+        return SR_EPARSE;
     for (size_t i = 0; piece->filename && i < value.n; i++)
         if (value.p[i] == '"' || value.p[i] == '\\' || (unsigned char)value.p[i] < ' ')
             return SR_EPARSE;

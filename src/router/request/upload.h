@@ -14,7 +14,8 @@
 /* A string of the document, and where it stands in the body. */
 struct sr_upload_piece {
     struct sr_bytes at;
-    bool filename;
+    bool filename; /* or another name: it stands in quotes */
+    bool fixed;    /* it stands twice, so that no other value takes its place */
 };
 
 struct sr_upload {

@@ -104,6 +104,23 @@ static void test_refused_forms(void **state)
         "--" B "\r\nContent-Disposition: form-data; name=\"a\"; name=\"b\"\r\n\r\nb\r\n" END,
         "--" B "\r\nContent-Disposition: form-data; name=\"a\"; x=\"b\"\r\n\r\nb\r\n" END,
         "--" B "\r\nContent-Disposition: form-data; name*=UTF-8''a\r\n\r\nb\r\n" END,
+#define TWICE(name, extended)                                                                                \
+    "--" B "\r\nContent-Disposition: form-data; name=\"f\"; filename=\"" name "\"; filename*=" extended      \
+    "\r\n\r\nb\r\n" END
+        TWICE("a.mp3", "UTF-8''b.mp3"),
+        TWICE("a.mp3", "UTF-8''a.mp3%20"),
+        TWICE("a.mp3", "UTF-8''a.mp"),
+        TWICE("a.mp3", "UTF-8''a.mp%3"),
+        TWICE("a.mp3", "ISO-8859-1''a.mp3"),
+        TWICE("a.mp3", "UTF-8'a.mp3"),
+        TWICE("a.mp3", "\"UTF-8''a.mp3\""),
+        TWICE("a.mp3", "UTF-8''a.mp3; x=\"y\""),
+        TWICE("a;b", "UTF-8''a;b"),
+        TWICE("a b", "UTF-8''a b"),
+        TWICE("a.mp3", ""),
+        "--" B "\r\nContent-Disposition: form-data; name=\"f\"; filename*=UTF-8''a.mp3\r\n\r\nb\r\n" END,
+        "--" B
+        "\r\nContent-Disposition: form-data; name=\"f\"; filename*=UTF-8''a; filename=\"a\"\r\n\r\nb\r\n" END,
         "--" B "\r\nContent-Disposition: attachment; name=\"a\"\r\n\r\nb\r\n" END,
         "--" B "\r\nContent-Disposition: form-data; name=\"a\"\r\nContent-Disposition: form-data; "
         "name=\"b\"\r\n\r\nb\r\n" END,
@@ -229,6 +246,27 @@ static void test_edits(void **state)
                NULL);
 }
 
+/* A name that stands a second time in its extended form stays as it is, or the form is refused. */
+static void test_a_name_that_stands_twice(void **state)
+{
+    static const char form[] = TWICE("\xc3\xa4 b.mp3", "utf-8'de'%C3%a4%20b.mp3");
+    struct sr_upload upload;
+    struct sr_buf document;
+    const struct sr_bytes *slices;
+    size_t n;
+    (void)state;
+    sr_upload_init(&upload, SR_LIT(B), 1 << 16);
+    sr_buf_init(&document, 1 << 16);
+    assert_int_equal(sr_buf_append(&upload.raw, form, sizeof form - 1), SR_OK);
+    assert_int_equal(sr_upload_read(&upload, SR_UNREAD_AUDIO, &arena, &document, NULL), SR_OK);
+    assert_int_equal(sr_upload_write(&upload, sr_buf_view(&document), &arena, &slices, &n), SR_OK);
+    assert_int_equal(
+        sr_upload_write(&upload, SR_LIT("{\"filename\":\"[N]\",\"f\":\"b\"}"), &arena, &slices, &n),
+        SR_EPARSE);
+    sr_buf_dispose(&document);
+    sr_upload_dispose(&upload);
+}
+
 static int open_arena(void **state)
 {
     (void)state;
@@ -246,9 +284,13 @@ static int close_arena(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_boundaries),    cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_refused_forms), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_documents),     cmocka_unit_test(test_edits),
+        cmocka_unit_test(test_boundaries),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_refused_forms),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_edits),
+        cmocka_unit_test(test_a_name_that_stands_twice),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
