@@ -243,9 +243,7 @@ static uint64_t deadline_ns(const sr_exchange *x)
 /* What is missing by now stays unknown; a refusal that was held back is given. */
 static void give_up(sr_exchange *x)
 {
-    x->routed = x->refuse_at ? SR_EBUSY : SR_OK;
-    if (!x->refuse_at)
-        sr_routing_deadline(&x->routing);
+    x->routed = x->refuse_at ? SR_EBUSY : sr_routing_deadline(&x->routing);
 }
 
 const struct sr_phase sr_phase_route = {.part = SR_PART_SIGNALS,

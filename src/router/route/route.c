@@ -399,7 +399,7 @@ int sr_routing_start(struct sr_routing *r, const struct sr_routing_inputs *in,
     return prepare(r, prefetched) ? SR_ENOMEM : advance(r);
 }
 
-void sr_routing_deadline(struct sr_routing *r)
+int sr_routing_deadline(struct sr_routing *r)
 {
     sr_signal_run_expire(r->run);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
@@ -407,8 +407,9 @@ void sr_routing_deadline(struct sr_routing *r)
             r->results[type] = sr_signal_run_result(r->run, (enum sr_signal_type)type);
     /* Types that were not started count as cancelled too: none may start any more. */
     static const struct sr_signal_result none = {.status = SR_ETIMEOUT, .tier = "", .top = -1};
-    uint32_t needed;
-    while (decide(r, &needed) == SR_AGAIN && needed) {
+    uint32_t needed = 0;
+    int rc;
+    while ((rc = decide(r, &needed)) == SR_AGAIN && needed) {
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
             if (!(needed >> type & 1) || r->results[type])
                 continue;
@@ -416,8 +417,10 @@ void sr_routing_deadline(struct sr_routing *r)
             if (!r->results[type])
                 r->results[type] = &none;
         }
+        needed = 0;
     }
     finish(r);
+    return rc ? SR_ENOMEM : SR_OK;
 }
 
 static bool is_candidate(const struct sr_config *config, const struct sr_decision *decision, int model)

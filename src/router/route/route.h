@@ -89,8 +89,9 @@ uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool autom
 int sr_routing_start(struct sr_routing *routing, const struct sr_routing_inputs *in,
                      struct sr_signal_brief *prefetched) SR_WARN_UNUSED;
 
-/* Call it after SR_AGAIN when the deadline has passed. Decides with the results so far. */
-void sr_routing_deadline(struct sr_routing *routing);
+/* Call it after SR_AGAIN when the deadline has passed. Decides with the results so far. SR_ENOMEM: nothing is
+ * decided. */
+int sr_routing_deadline(struct sr_routing *routing) SR_WARN_UNUSED;
 
 /* After a decision: the best candidate of the same decision beside those that were chosen before, and that
  * may see what the request holds, becomes `choice`. SR_ENOENT: there is none; SR_ENOMEM. */

@@ -239,6 +239,14 @@ static void name_lost(struct sr_extproc_core *core, struct sr_extproc_reply *rep
     reply->set = set ? set : reply->set;
 }
 
+/* True for the answer of a model to a request that was not seen here. What Envoy answers itself before its
+ * filters saw the request is an error, a redirect, or has no content. */
+static bool is_unguarded(const struct sr_extproc_core *core, const struct sr_extproc_message *message)
+{
+    return core->state == SR_EXTPROC_STARTING && sr_extproc_protects(core) && status_of(message) / 100 == 2 &&
+           !message->end_of_stream;
+}
+
 void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     if (core->answer_begun) {
@@ -246,6 +254,10 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
         return;
     }
     core->answer_begun = true;
+    if (is_unguarded(core, message)) {
+        sr_extproc_fail(core, SR_EXTPROC_HEAD_MISSING);
+        return;
+    }
     if (!core->exchange) {
         core->state = SR_EXTPROC_BYPASS;
         sr_extproc_continue(core, SR_EXTPROC_RESPONSE_HEADERS);

@@ -105,6 +105,15 @@ void sr_extproc_continue(struct sr_extproc_core *core, enum sr_extproc_phase pha
 void sr_extproc_pieces(struct sr_extproc_core *core, enum sr_extproc_phase phase,
                        const struct sr_bytes *slices, size_t count, bool end);
 
+/* True where guards or keys are configured, so that no request may pass unseen. */
+static inline bool sr_extproc_protects(const struct sr_extproc_core *core)
+{
+    return sr_config_protects(core->options.config) || core->options.config->global.identity.n_slots;
+}
+
+#define SR_EXTPROC_HEAD_MISSING                                                                              \
+    "guards or keys are configured, and Envoy does not send the headers of requests here"
+
 /* Ends the stream with an error: the peer broke the protocol. */
 void sr_extproc_fail(struct sr_extproc_core *core, const char *why);
 

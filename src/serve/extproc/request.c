@@ -217,8 +217,7 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     const char *unseen = message->end_of_stream ? NULL : why_unseen(core);
-    if (unseen && !sr_config_protects(core->options.config) &&
-        !core->options.config->global.identity.n_slots) {
+    if (unseen && !sr_extproc_protects(core)) {
         sr_extproc_count_unrouted(core, unseen);
         bypass(core);
         sr_extproc_release_head(core);
@@ -362,21 +361,29 @@ static void on_own_body(struct sr_extproc_core *core, const struct sr_extproc_me
     }
 }
 
+/* The request may have begun without its head, so that where to is not known: it goes on. False after a
+ * fault: it may not where guards or keys are configured. */
+static bool begins_without_head(struct sr_extproc_core *core)
+{
+    if (core->state != SR_EXTPROC_STARTING)
+        return true;
+    if (sr_extproc_protects(core)) {
+        sr_extproc_fail(core, SR_EXTPROC_HEAD_MISSING);
+        return false;
+    }
+    sr_extproc_count_unrouted(core, "no_headers");
+    bypass(core);
+    return true;
+}
+
 void sr_extproc_request_body(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     if (core->ended) {
         sr_extproc_fail(core, "request_body came after the end of the request");
         return;
     }
-    if (core->state == SR_EXTPROC_STARTING && sr_config_protects(core->options.config)) {
-        sr_extproc_fail(
-            core, "guards or keys are configured, and Envoy does not send the headers of requests here");
+    if (!begins_without_head(core))
         return;
-    }
-    if (core->state == SR_EXTPROC_STARTING) {
-        sr_extproc_count_unrouted(core, "no_headers");
-        bypass(core);
-    }
     if (core->state != SR_EXTPROC_BYPASS) {
         on_own_body(core, message);
         return;
@@ -388,8 +395,8 @@ void sr_extproc_request_body(struct sr_extproc_core *core, const struct sr_extpr
 
 void sr_extproc_request_trailers(struct sr_extproc_core *core)
 {
-    if (core->state == SR_EXTPROC_STARTING)
-        bypass(core);
+    if (!begins_without_head(core))
+        return;
     if (core->trailers_seen) {
         sr_extproc_fail(core, "request_trailers came twice");
         return;

@@ -30,6 +30,19 @@ static const char yaml[] = TEST_PROVIDERS
                 "  semroute: {inference: {neural: '" MODEL
                 "/bundle', ask_below: 1, neural_precision: fp32, queue_jobs: 3}}\n";
 
+/* The same without a guard, and with a policy of a model. */
+static const char policy[] = TEST_PROVIDERS
+    "routing:\n"
+    "  signals:\n"
+    "    keywords:\n" TEST_KEYWORD(
+        "deep") "  decisions:\n"
+                "    - {name: deep, priority: 50, rules: {type: "
+                "keyword, name: deep}, modelRefs: [{model: plain}]}\n"
+                "global:\n"
+                "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}}}\n"
+                "  semroute: {models: {plain: {pii_policy: {allow_by_default: false}}}, inference: "
+                "{neural: '" MODEL "/bundle', ask_below: 1, neural_precision: fp32, queue_jobs: 3}}\n";
+
 static void on_ready(void *ctx, sr_exchange *x)
 {
     struct loop *loop = ctx;
@@ -176,9 +189,39 @@ static void test_guards_answer_in_time(void **state)
     sr_runtime_close(runtime);
 }
 
+/* The deadline passes and there is no memory to decide: the request is refused, not forwarded undecided. */
+static void test_no_memory_at_the_deadline(void **state)
+{
+    struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .encoder = true};
+    sr_runtime *runtime = open_yaml_with(policy, &options);
+    struct sr_infer *infer = NULL;
+    struct sr_encoder *encoder = sr_runtime_encoder(runtime, &infer);
+    struct held held;
+    (void)state;
+    hold(&held, infer, encoder);
+    sr_exchange *x = start(runtime, &loop, "how deep does zebra@example.com dive");
+    assert_null(sr_exchange_verdict(x));
+    x->arena.max = x->arena.total;
+    while (sr_arena_alloc(&x->arena, 16))
+        ;
+    sr_exchange_timeout(x);
+    int routed = x->routed, status = sr_exchange_verdict(x)->status;
+    sr_exchange_end(x, SR_END_COMPLETE);
+    let_go(&held);
+    if (loop.n)
+        loop_turn(&loop);
+    sr_encoder_unref(encoder);
+    sr_runtime_close(runtime);
+    assert_int_equal(routed, SR_ENOMEM);
+    assert_int_equal(status, 503);
+    assert_int_equal(loop.ready, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_together), cmocka_unit_test(test_given_up),
+                                       cmocka_unit_test(test_no_memory_at_the_deadline),
                                        cmocka_unit_test(test_guards_answer_in_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

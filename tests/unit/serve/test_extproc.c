@@ -720,6 +720,35 @@ static void test_hostile_orders(void **state)
     site_close(&s);
 }
 
+/* Where a guard is configured no call passes that begins without the head of its request; what Envoy answers
+ * itself does. */
+static void test_no_head(void **state)
+{
+    static const struct {
+        const char *status;
+        bool end, fails;
+    } answers[] = {{"200", false, true}, {"200", true, false}, {"401", false, false}, {"302", false, false}};
+    (void)state;
+    struct site s = site_open(YAML "    - {name: guard, priority: 99, rules: {type: keyword, name: code}, "
+                                   "plugins: [{type: guard, configuration: {action: block}}]}\n");
+    struct envoy e;
+    envoy_init(&e, SR_EXTPROC_MODE_STREAMED, false, s.options);
+    envoy_body(&e, AUTO("code"), strlen(AUTO("code")), true);
+    assert_non_null(e.failed);
+    envoy_dispose(&e);
+    envoy_init(&e, SR_EXTPROC_MODE_STREAMED, false, s.options);
+    envoy_trailers(&e);
+    assert_non_null(e.failed);
+    envoy_dispose(&e);
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        envoy_init(&e, SR_EXTPROC_MODE_STREAMED, false, s.options);
+        envoy_answer(&e, answers[i].status, "text/plain", answers[i].end);
+        assert_int_equal(e.failed != NULL, answers[i].fails);
+        envoy_dispose(&e);
+    }
+    site_close(&s);
+}
+
 /* ---- the backend ---- */
 
 static void send_subset(struct envoy *e, const char *address)
@@ -1211,6 +1240,7 @@ int main(void)
         cmocka_unit_test(test_unknown_mode),
         cmocka_unit_test(test_observability),
         cmocka_unit_test(test_hostile_orders),
+        cmocka_unit_test(test_no_head),
         cmocka_unit_test(test_endpoint_picker),
         cmocka_unit_test(test_another_model_of_the_decision),
         cmocka_unit_test(test_offers_are_compared),
