@@ -3,10 +3,23 @@
 #include "router/edit/arguments.h"
 #include "router/edit/kinds.h"
 
-/* How far the strings were read. */
+#include <stdlib.h>
+
+#define FIRST_PLACES 64u
+
+/* Bytes [start, end) of the body that `text` replaces, between what quotes it needs. */
+struct place {
+    size_t start, end;
+    struct sr_bytes text; /* a placeholder; empty: that of another place stands for it */
+    const char *open, *close;
+};
+
+/* How far the strings were read, and what is to be replaced. */
 struct reading {
     struct sr_unit_cursor cursor;
     struct sr_arguments arguments;
+    struct place *places;
+    size_t n, room;
 };
 
 /* Distinct values by type and bytes, found by hash. */
@@ -47,58 +60,98 @@ static const struct sr_redacted *entry_of(struct table *table, uint32_t type, st
     return fresh;
 }
 
-/* Puts `text` in the place of [start, end) of the text of a unit. */
-static int replace(struct sr_edit *edit, struct sr_unit_cursor *cursor, uint32_t unit, size_t start,
-                   size_t end, struct sr_bytes text)
+/* Adds the place of [start, end) of the text of a unit, for the placeholder or for nothing. */
+static int add_place(struct sr_edit *edit, struct reading *reading, uint32_t unit,
+                     const struct sr_arguments_piece *piece, struct sr_bytes text)
 {
-    const struct sr_unit_place *place = &edit->in->units->places[unit];
-    size_t from = place->start, to = place->end;
-    if (text.p && place->is_number)
-        text = sr_bytes_str(sr_arena_printf(edit->arena, "\"%.*s\"", (int)text.n, text.p));
-    if (!text.p)
-        return SR_ENOMEM;
-    if (!place->is_number)
-        sr_units_span(edit->doc, place, cursor, start, end, &from, &to);
+    const struct sr_unit_place *at = &edit->in->units->places[unit];
+    struct place place = {at->start, at->end, text,
+                          at->is_number ? "\""
+                          : piece->open ? "\\\""
+                                        : "",
+                          at->is_number  ? "\""
+                          : piece->close ? "\\\""
+                                         : ""};
+    if (reading->n == reading->room) {
+        size_t room = reading->room ? 2 * reading->room : FIRST_PLACES;
+        struct place *grown = sr_arena_alloc(edit->arena, room * sizeof *grown);
+        if (!grown)
+            return SR_ENOMEM;
+        if (reading->n)
+            memcpy(grown, reading->places, reading->n * sizeof *grown);
+        reading->places = grown;
+        reading->room = room;
+    }
+    if (!at->is_number)
+        sr_units_span(edit->doc, at, &reading->cursor, piece->start, piece->end, &place.start, &place.end);
+    reading->places[reading->n++] = place;
     edit->out->redaction.places++;
-    return sr_edits_range(edit->list, from, to, text);
+    return SR_OK;
 }
 
-/* Puts `text` in the place of [start, end) of a unit; where that is JSON and stands in several values, in the
- * place of the first, and nothing in that of the others. */
-static int replace_in(struct sr_edit *edit, struct reading *reading, uint32_t unit, size_t start, size_t end,
+/* The same where [start, end) may stand in several values of JSON: the first has the placeholder. */
+static int add_places(struct sr_edit *edit, struct reading *reading, uint32_t unit, size_t start, size_t end,
                       struct sr_bytes text)
 {
-    struct sr_arguments_piece piece;
+    struct sr_arguments_piece piece = {start, end, false, false};
     int rc = SR_OK;
     if (!edit->in->units->places[unit].is_json)
-        return replace(edit, &reading->cursor, unit, start, end, text);
+        return add_place(edit, reading, unit, &piece, text);
     sr_arguments_read(&reading->arguments, edit->in->units->list.items[unit].text);
     while (!rc && sr_arguments_next(&reading->arguments, &start, end, &piece)) {
-        if (piece.open || piece.close)
-            text = sr_bytes_str(sr_arena_printf(edit->arena, "%s%.*s%s", piece.open ? "\\\"" : "",
-                                                (int)text.n, text.p, piece.close ? "\\\"" : ""));
-        rc = replace(edit, &reading->cursor, unit, piece.start, piece.end, text);
+        rc = add_place(edit, reading, unit, &piece, text);
         text = SR_LIT("");
     }
     return rc;
 }
 
-/* Edits every string that contains the finding: the first gets the placeholder, in the others the bytes are
- * removed. */
+/* By begin; of the same begin the longest first. */
+static int by_begin(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->end == y->end ? 0 : x->end > y->end ? -1 : 1;
+}
+
+/* Edits the places. Those that overlap, because a value of a string and one over its border share bytes, are
+ * one, with the first placeholder. */
+static int edit_places(struct sr_edit *edit, struct reading *reading)
+{
+    int rc = SR_OK;
+    if (reading->n)
+        qsort(reading->places, reading->n, sizeof *reading->places, by_begin);
+    for (size_t i = 0; !rc && i < reading->n;) {
+        struct place all = reading->places[i++];
+        for (; i < reading->n && reading->places[i].start < all.end; i++) {
+            const struct place *next = &reading->places[i];
+            all.text = all.text.n ? all.text : next->text;
+            all.close = next->end > all.end ? next->close : all.close;
+            all.end = next->end > all.end ? next->end : all.end;
+        }
+        char *text =
+            sr_arena_printf(edit->arena, "%s%.*s%s", all.open, (int)all.text.n, all.text.p, all.close);
+        rc = text ? sr_edits_range(edit->list, all.start, all.end, sr_bytes_str(text)) : SR_ENOMEM;
+    }
+    return rc;
+}
+
+/* Adds the places of a finding in every string that contains it: the first gets the placeholder, in the
+ * others the bytes are removed. */
 static int redact(struct sr_edit *edit, struct reading *reading, const struct sr_signal_finding *finding,
                   struct sr_bytes placeholder)
 {
     const struct sr_signal_unit_list *list = &edit->in->units->list;
     const struct sr_signal_unit *unit = &list->items[finding->unit];
     if (unit->n_parts == 0)
-        return replace_in(edit, reading, finding->unit, finding->start, finding->end, placeholder);
+        return add_places(edit, reading, finding->unit, finding->start, finding->end, placeholder);
     for (uint32_t i = unit->first_part; i < unit->first_part + unit->n_parts; i++) {
         const struct sr_signal_part *part = &list->parts[i];
         size_t start = finding->start > part->start ? finding->start : part->start;
         size_t end = finding->end < part->end ? finding->end : part->end;
         if (start >= end)
             continue;
-        int rc = replace_in(edit, reading, part->unit, start - part->start + part->from,
+        int rc = add_places(edit, reading, part->unit, start - part->start + part->from,
                             end - part->start + part->from, placeholder);
         if (rc)
             return rc;
@@ -149,5 +202,6 @@ int sr_edit_redact(struct sr_edit *edit)
         const struct sr_redacted *entry = entry_of(&table, finding->type, value, edit->arena);
         rc = entry ? redact(edit, &reading, finding, entry->placeholder) : SR_ENOMEM;
     }
+    rc = rc ? rc : edit_places(edit, &reading);
     return rc ? rc : sort_by_type(redaction, edit->arena);
 }

@@ -49,7 +49,9 @@ static enum sr_phase_step edit(sr_exchange *x)
     sr_exchange_note_edits(x);
     if (rc == SR_ECONFLICT || rc == SR_ELIMIT) {
         struct sr_refusal refusal;
-        sr_refuse(&refusal, 400, "too_complex", NULL, "the request has too many members to be edited");
+        sr_refuse(&refusal, 400, "too_complex", NULL, "%s",
+                  rc == SR_ELIMIT ? "the request has too many members to be edited"
+                                  : "the request has members of which two edits overlap");
         sr_exchange_refuse(x, &refusal);
         return SR_PHASE_SETTLED;
     }

@@ -192,6 +192,30 @@ static void test_redact_cut_at_marks(void **state)
         check_forward(runtime_of(state), cases[i].body, "plain", cases[i].seen);
 }
 
+/* Two values that share bytes are hidden together. */
+static void test_redact_overlaps(void **state)
+{
+    static const char *const bodies[] = {
+        "{\"model\":\"plain\",\"messages\":[{\"role\":\"user\",\"content\":\"5\"},{\"role\":\"user\","
+        "\"content\":"
+        "[{\"type\":\"text\",\"text\":\"411111111111 1111-\"},{\"type\":\"text\",\"text\":\"@e\"},"
+        "{\"type\":\"text\",\"text\":\"e.co\"}]}]}",
+        "{\"model\":\"plain\",\"messages\":[{\"role\":\"assistant\",\"content\":\"card "
+        "3\"},{\"role\":\"user\","
+        "\"content\":[{\"type\":\"text\",\"text\":\"111111111111 "
+        "2.1\"},{\"type\":\"text\",\"text\":\"8.0.\"},"
+        "{\"type\":\"text\",\"text\":\"5\"}]}]}",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        sr_exchange *x = ask(runtime_of(state), bodies[i]);
+        const struct sr_verdict *v = sr_exchange_verdict(x);
+        assert_int_equal(v->action, SR_ACTION_FORWARD);
+        for (size_t k = 0; k < v->n_body; k++)
+            assert_false(sr_bytes_contains(v->body[k], SR_LIT("11111111")));
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+}
+
 /* Members that the router does not know are redacted too; the conversation is numbered first. */
 static void test_redact_anywhere(void **state)
 {
@@ -507,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_redact_anywhere),
         cmocka_unit_test(test_redact_cut_words),
         cmocka_unit_test(test_redact_cut_at_marks),
+        cmocka_unit_test(test_redact_overlaps),
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_other_apis),
         cmocka_unit_test(test_restore_json),
