@@ -110,7 +110,8 @@ def test_other_messages_stay_as_they_are(port, echo):
 
 @pytest.mark.parametrize("value", ["4111111111111111", "-4111111111111111", "4111111111111111.0", "[4111, 1111, 1111, 1111]",
                                    '["4111", "1111", "1111", "1111"]', '["4111", 1111, "1111", 1111]', '[4111, "1111", 1111, "1111"]',
-                                   "[4,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"])
+                                   "[4,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+                                   "4.111111111111111e15", "-41111111111111110E-1"])
 def test_arguments_of_calls_stay_json(port, echo, value):
     call = {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": '{"n": 1, "card": %s, "x": "y"}' % value}}
     ask(port, echo, [{"role": "assistant", "tool_calls": [call]}, {"role": "user", "content": "Go on."}])

@@ -65,13 +65,9 @@ static int add_place(struct sr_edit *edit, struct reading *reading, uint32_t uni
                      const struct sr_arguments_piece *piece, struct sr_bytes text)
 {
     const struct sr_unit_place *at = &edit->in->units->places[unit];
-    struct place place = {at->start, at->end, text,
-                          at->is_number ? "\""
-                          : piece->open ? "\\\""
-                                        : "",
-                          at->is_number  ? "\""
-                          : piece->close ? "\\\""
-                                         : ""};
+    const char *quote = at->is_json ? "\\\"" : "\"";
+    struct place place = {at->start, at->end, text, at->is_number || piece->open ? quote : "",
+                          at->is_number || piece->close ? quote : ""};
     if (reading->n == reading->room) {
         size_t room = reading->room ? 2 * reading->room : FIRST_PLACES;
         struct place *grown = sr_arena_alloc(edit->arena, room * sizeof *grown);
@@ -95,7 +91,8 @@ static int add_places(struct sr_edit *edit, struct reading *reading, uint32_t un
 {
     struct sr_arguments_piece piece = {start, end, false, false};
     int rc = SR_OK;
-    if (!edit->in->units->places[unit].is_json)
+    const struct sr_unit_place *at = &edit->in->units->places[unit];
+    if (!at->is_json || at->is_number)
         return add_place(edit, reading, unit, &piece, text);
     sr_arguments_read(&reading->arguments, edit->in->units->list.items[unit].text);
     while (!rc && sr_arguments_next(&reading->arguments, &start, end, &piece)) {

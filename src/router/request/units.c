@@ -2,6 +2,7 @@
  * have. */
 #include "router/request/units.h"
 
+#include "base/json_read.h"
 #include "base/utf8.h"
 #include "text/ascii.h"
 #include "text/entity/entity.h"
@@ -153,23 +154,77 @@ static void join_numbers(struct maker *maker, size_t from, size_t to)
 
 /* ---- units ---- */
 
+static int keep(struct maker *maker, const struct sr_walk_string *string)
+{
+    if (maker->n_strings == maker->cap_strings) {
+        size_t cap = maker->cap_strings ? maker->cap_strings * 2 : FIRST_STRINGS;
+        struct sr_walk_string *grown = sr_arena_alloc(maker->arena, cap * sizeof *grown);
+        if (!grown)
+            return SR_ENOMEM;
+        if (maker->n_strings)
+            memcpy(grown, maker->strings, maker->n_strings * sizeof *grown);
+        maker->strings = grown;
+        maker->cap_strings = cap;
+    }
+    maker->strings[maker->n_strings++] = *string;
+    return SR_OK;
+}
+
+/* True for a string that may hold the arguments of a call. */
+static bool may_be_json(const struct maker *maker, const struct sr_walk_string *string)
+{
+    return !string->key && maker->doc->spans[string->span].id == SR_AT_MESSAGE_TEXT;
+}
+
+static bool has_only_digits(struct sr_bytes number)
+{
+    size_t n = 0;
+    while (n < number.n && number.p[n] >= '0' && number.p[n] <= '9')
+        n++;
+    return n == number.n;
+}
+
+/* Keeps the long numbers of a string that is JSON: an upstream may read it. Not those of digits alone, which
+ * the string's own text shows. */
+static int keep_numbers(struct maker *maker, struct sr_walk *walk, const struct sr_walk_string *string)
+{
+    struct sr_bytes raw = {maker->doc->body.p + string->start, string->end - string->start};
+    struct sr_bytes text = string->escaped ? sr_json_unescape(raw, maker->arena) : raw;
+    sr_json_view root;
+    if (!text.p)
+        return SR_ENOMEM;
+    if (sr_json_view_open(&root, text, NULL) ||
+        (!sr_json_view_is_object(root) && !sr_json_view_is_array(root)))
+        return SR_OK;
+    struct sr_unit_place place = {.start = string->start, .end = string->end, .escaped = string->escaped};
+    struct sr_unit_cursor cursor = {.place = NULL};
+    struct sr_json_strings inside;
+    struct sr_json_string found;
+    int rc = SR_OK;
+    sr_json_strings_init(&inside, text, 0, text.n);
+    inside.find_long = true;
+    while (!rc && sr_json_strings_next(&inside, &found)) {
+        if (!found.number || has_only_digits(sr_bytes_of(text.p + found.start, found.end - found.start)))
+            continue;
+        struct sr_walk_string number = *string;
+        number.number = true;
+        sr_units_span(maker->doc, &place, &cursor, found.start, found.end, &number.start, &number.end);
+        if (sr_walk_counts(walk, number.end - number.start))
+            rc = keep(maker, &number);
+    }
+    return rc;
+}
+
 static int collect(struct maker *maker, struct sr_walk *walk)
 {
     struct sr_walk_string string;
-    while (sr_walk_next(walk, &string)) {
-        if (maker->n_strings == maker->cap_strings) {
-            size_t cap = maker->cap_strings ? maker->cap_strings * 2 : FIRST_STRINGS;
-            struct sr_walk_string *grown = sr_arena_alloc(maker->arena, cap * sizeof *grown);
-            if (!grown)
-                return SR_ENOMEM;
-            if (maker->n_strings)
-                memcpy(grown, maker->strings, maker->n_strings * sizeof *grown);
-            maker->strings = grown;
-            maker->cap_strings = cap;
-        }
-        maker->strings[maker->n_strings++] = string;
+    int rc = SR_OK;
+    while (!rc && sr_walk_next(walk, &string)) {
+        rc = keep(maker, &string);
+        if (!rc && may_be_json(maker, &string) && !string.number)
+            rc = keep_numbers(maker, walk, &string);
     }
-    return SR_OK;
+    return rc;
 }
 
 static int make_room(struct maker *maker)
@@ -186,10 +241,9 @@ static struct sr_bytes text_of(const struct maker *maker, const struct sr_walk_s
 {
     struct sr_bytes raw = {maker->doc->body.p + string->start, string->end - string->start};
     char digits[SR_JSON_LONG_MAX];
-    size_t n = string->number ? sr_json_long_digits(raw, digits) : 0;
-    if (n)
-        return sr_bytes_str(sr_arena_printf(maker->arena, "%.*s", (int)n, digits));
-    return string->escaped ? sr_json_unescape(raw, maker->arena) : raw;
+    struct sr_bytes text = string->escaped ? sr_json_unescape(raw, maker->arena) : raw;
+    size_t n = string->number && text.p ? sr_json_long_digits(text, digits) : 0;
+    return n ? sr_bytes_str(sr_arena_printf(maker->arena, "%.*s", (int)n, digits)) : text;
 }
 
 static void add_unit(struct maker *maker, const struct sr_walk_string *string)
@@ -200,7 +254,7 @@ static void add_unit(struct maker *maker, const struct sr_walk_string *string)
         .start = string->start,
         .end = string->end,
         .escaped = string->escaped,
-        .is_json = !string->key && maker->doc->spans[string->span].id == SR_AT_MESSAGE_TEXT,
+        .is_json = may_be_json(maker, string),
         .is_number = string->number,
     };
     maker->items[maker->n++] =

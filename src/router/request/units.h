@@ -17,7 +17,8 @@ struct sr_unit_place {
     size_t start, end; /* its bytes, without the quotes; both 0 for a seam */
     bool escaped;
     bool is_json;   /* the string may hold JSON: the arguments of a call, other text of a message */
-    bool is_number; /* it is a number without quotes: what replaces any of it replaces all, with quotes */
+    bool is_number; /* it is a number without quotes: what replaces any of it replaces all, with quotes; with
+                       `is_json` one in the JSON of a string */
 };
 
 /* Strings of this many bytes and more are judged alone in tools, documents and fields. */

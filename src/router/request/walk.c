@@ -297,15 +297,22 @@ static void locate(struct sr_walk *walk, uint32_t span, struct sr_walk_string *a
     as->source = source_of(what, id, as->role);
 }
 
-static bool give(struct sr_walk *walk, uint32_t span, struct sr_json_string string,
-                 struct sr_walk_string *out)
+bool sr_walk_counts(struct sr_walk *walk, size_t bytes)
 {
     uint32_t most = walk->doc->max_strings ? walk->doc->max_strings : SR_WALK_STRINGS_MAX;
     if (walk->strings == most) {
-        note_unread(walk, SR_UNREAD_LIMIT, string.end - string.start);
+        note_unread(walk, SR_UNREAD_LIMIT, bytes);
         return false;
     }
     walk->strings++;
+    return true;
+}
+
+static bool give(struct sr_walk *walk, uint32_t span, struct sr_json_string string,
+                 struct sr_walk_string *out)
+{
+    if (!sr_walk_counts(walk, string.end - string.start))
+        return false;
     if (walk->place.span != span)
         locate(walk, span, &walk->place);
     *out = walk->place;

@@ -104,6 +104,10 @@ void sr_walk_begin(struct sr_walk *walk, const struct sr_request *doc);
 /* The same for the strings of one span that is complete. */
 void sr_walk_begin_span(struct sr_walk *walk, const struct sr_request *doc, uint32_t span);
 
+/* Counts one more string of `bytes` bytes, found inside of one that was given. False over the limit: it is
+ * noted as unread. */
+bool sr_walk_counts(struct sr_walk *walk, size_t bytes);
+
 /* The next string that is to be judged; never an empty one. False when there is none. */
 bool sr_walk_next(struct sr_walk *walk, struct sr_walk_string *out);
 

@@ -192,6 +192,19 @@ static void test_redact_cut_at_marks(void **state)
         check_forward(runtime_of(state), cases[i].body, "plain", cases[i].seen);
 }
 
+/* A number that only a reader of JSON sees, in the arguments of a call. */
+static void test_redact_numbers_of_arguments(void **state)
+{
+#define CALL(number)                                                                                         \
+    "{\"model\":\"plain\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":"    \
+    "\"f\","                                                                                                 \
+    "\"arguments\":\"{\\\"n\\\":" number ",\\\"x\\\":1}\"}}]},{\"role\":\"user\",\"content\":\"go on\"}]}"
+    check_forward(runtime_of(state), CALL("4.111111111111111e15"), "plain", CALL("\\\"[CREDIT_CARD_1]\\\""));
+    check_forward(runtime_of(state), CALL("4.111111111111111\\u006515"), "plain",
+                  CALL("\\\"[CREDIT_CARD_1]\\\""));
+    check_forward(runtime_of(state), CALL("4.1e15"), "plain", CALL("4.1e15"));
+}
+
 /* Two values that share bytes are hidden together. */
 static void test_redact_overlaps(void **state)
 {
@@ -532,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_redact_cut_words),
         cmocka_unit_test(test_redact_cut_at_marks),
         cmocka_unit_test(test_redact_overlaps),
+        cmocka_unit_test(test_redact_numbers_of_arguments),
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_other_apis),
         cmocka_unit_test(test_restore_json),

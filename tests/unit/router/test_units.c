@@ -217,6 +217,30 @@ static void test_long_numbers(void **state)
     close_units(&kit);
 }
 
+/* So does one in the JSON of a call's arguments, and its place is in the string. */
+static void test_numbers_of_arguments(void **state)
+{
+    struct kit kit;
+    size_t found = 0;
+    (void)state;
+    open_units(&kit, &sr_dialect_chat,
+               SR_LIT("{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{"
+                      "\"arguments\":\"{\\\"n\\\":4.111111111111111e15,\\\"m\\\":4111111111111111}\"}}],"
+                      "\"reasoning\":\"4.111111111111111e15\"}]}"));
+    for (size_t i = 0; i < kit.units.list.n; i++) {
+        const struct sr_unit_place *place = &kit.units.places[i];
+        if (!place->is_number)
+            continue;
+        found++;
+        check_text(&kit, i, "4111111111111111");
+        assert_true(sr_bytes_eq(sr_bytes_of(kit.doc.body.p + place->start, place->end - place->start),
+                                SR_LIT("4.111111111111111e15")));
+        assert_true(place->is_json);
+    }
+    assert_int_equal(found, 1);
+    close_units(&kit);
+}
+
 /* Messages come first, whatever stands before them, and words of a schema are read with their neighbours. */
 static void test_tools_and_fields(void **state)
 {
@@ -274,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_tools_and_fields),
         cmocka_unit_test(test_numbers_over_messages),
         cmocka_unit_test(test_long_numbers),
+        cmocka_unit_test(test_numbers_of_arguments),
         cmocka_unit_test(test_places_in_an_escaped_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
