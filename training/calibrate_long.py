@@ -72,6 +72,10 @@ Tried: attacks lost at 8K where only 10 % of the harmless texts are taken. Windo
 47 % (half each; the higher of both; each passage and not one a KiB; a regression on windows and passages, fitted on families that
 were left out), less half of the mean of the windows beside them 40 %. The last one is not shipped: text around an attack would
 lower its risk. Where 3.9 % are taken, 1.5 times the short ones, all of these lose half of the attacks and more.
+
+Tried too, by the first reader alone and by a program that is not kept: a bar that rises with the mean of the other windows, or with
+the highest, second or fourth of them (factors of 0.25 to 1, at most 0.5, 1, 2 or as much as it says). Where 10 % of the harmless are
+taken, 21, 24 and 47 % of the attacks are lost at 1K, 2K and 8K as it is; with such a bar 20 to 30, 22 to 33 and 47 to 56 %.
 """
 
 # log odds of windows [n]; highest of the linear tier's windows and passages there, of passages that both tiers read alone (nan: none), and of
