@@ -124,7 +124,7 @@ static void the_next_turn_has_all_items(void **state)
         sr_buf_clear(&wanted);
         assert_int_equal(sr_stored_continue(&stored, sr_bytes_str(cases[i].input), &out), SR_OK);
         assert_int_equal(sr_buf_printf(&wanted, "%.*s,%.*s%s%s]", (int)sizeof ITEMS - 2, ITEMS,
-                                       (int)sizeof OUTPUT - 3, OUTPUT + 1, cases[i].own ? "," : "",
+                                       (int)sizeof OUTPUT - 3, &OUTPUT[1], cases[i].own ? "," : "",
                                        cases[i].own ? cases[i].own : ""),
                          SR_OK);
         assert_text(sr_buf_view(&out), wanted.data);
