@@ -1,6 +1,7 @@
 /*
  * Random targets: a normal form is a path of one reading (no escape, no dot segment, no empty segment, no
- * upper-case letter) and its own normal form; a refused target is kept as it was sent.
+ * upper-case letter, but in ids of models and responses) and its own normal form; a refused target is kept as
+ * it was sent.
  */
 #include "router/request/path.h"
 
@@ -15,7 +16,8 @@
 
 static bool is_id(struct sr_bytes path)
 {
-    return sr_bytes_starts_with(path, SR_LIT("/v1/models/"));
+    return sr_bytes_starts_with(path, SR_LIT("/v1/models/")) ||
+           sr_bytes_starts_with(path, SR_LIT("/v1/responses/"));
 }
 
 static void check_segments(struct sr_bytes path)
